@@ -9,27 +9,24 @@
 //! Stepping is replay: the state after event k is the start state with the edits of events 0 to k applied, so going
 //! forward, going back and seeking are one operation ([`Journal::advance`] and [`Journal::retreat`]).
 //!
-//! Between these stands what a pass tells of the value table that it works with ([`Journal::moments`]), or of the
-//! questions that it asks ([`Journal::inquiries`]).
+//! Between these are details: steps of the value table that a pass works with ([`Journal::moments`]), or of the questions
+//! that it asks ([`Journal::inquiries`]).
 //!
-//! Bounds: refusals stop being kept at [`MAX_MISSED`] events, and the journal says how many were dropped; of tables and of
-//! questions as much as [`MAX_TOLD`] each is kept, and passes do not tell it more. Rewrites are always kept, since replay
-//! needs them; every pass bounds its own.
+//! Bounds: at most [`MAX_MISSED`] refusals are kept, and the journal says how many were dropped; at most [`MAX_DETAILS`]
+//! details are kept. Rewrites are always kept, since replay needs them; every pass bounds its own.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::edit::{Edit, EditSink, Remark, RemarkKind, apply_all, undo_all};
-use crate::ir::{Func, Function, Module};
-use crate::questions::{QuestionEvent, QuestionSink};
-use crate::value_table::{TableEvent, TableSink};
+use crate::ir::{Func, Module};
+use crate::trace::{self, Edit, QuestionEvent, Remark, RemarkKind, TableEvent, Topic, Trace, apply_all, undo_all};
 
 /// Refusals kept in one journal.
 pub const MAX_MISSED: usize = 100_000;
 
-/// What is told of value tables, and of questions, and kept in one journal.
-pub const MAX_TOLD: usize = 100_000;
+/// Steps of value tables and of questions kept in one journal.
+pub const MAX_DETAILS: usize = 200_000;
 
 /// One thing that happened.
 #[derive(Clone, PartialEq, Debug)]
@@ -60,14 +57,14 @@ pub struct PassEvents {
     pub end: usize,
 }
 
-/// What a pass told, and when.
+/// A step of a table or of a question.
 #[derive(Clone, PartialEq, Debug)]
-struct Told<T> {
+struct Detail {
     pass: usize,
-    /// Events before it.
+    /// Number of events before it.
     after: usize,
     func: Func,
-    event: T,
+    event: trace::Event,
 }
 
 /// A moment of a pass that works with a value table.
@@ -94,8 +91,8 @@ pub struct Journal {
     events: Vec<Event>,
     passes: Vec<PassEvents>,
     func: Option<Func>,
-    told: Vec<Told<TableEvent>>,
-    asked: Vec<Told<QuestionEvent>>,
+    /// In the order in which they happened.
+    details: Vec<Detail>,
     missed: usize,
     dropped: usize,
 }
@@ -135,37 +132,46 @@ impl Journal {
     /// What the k-th pass did in a function, moment by moment, if it works with a value table there; else nothing.
     pub fn moments(&self, pass: usize, func: Func) -> Vec<Moment<'_>> {
         let Some(&PassEvents { start, end, .. }) = self.passes.get(pass) else { return Vec::new() };
-        let told: Vec<&Told<TableEvent>> =
-            self.told.iter().filter(|told| told.pass == pass && told.func == func).collect();
-        if told.is_empty() {
-            return Vec::new();
-        }
-        let mut moments = Vec::with_capacity(told.len() + end - start);
+        let mut moments = Vec::new();
         let mut events = (start..end).filter(|&event| self.events[event].func == func).peekable();
-        for told in told {
-            while let Some(event) = events.next_if(|&event| event < told.after) {
+        for detail in self.details_of(pass).iter().filter(|detail| detail.func == func) {
+            let trace::Event::Table(table) = &detail.event else { continue };
+            while let Some(event) = events.next_if(|&event| event < detail.after) {
                 moments.push(Moment::Event(event));
             }
-            moments.push(Moment::Table(&told.event));
+            moments.push(Moment::Table(table));
         }
-        moments.extend(events.map(Moment::Event));
+        if !moments.is_empty() {
+            moments.extend(events.map(Moment::Event));
+        }
         moments
     }
 
     /// What the k-th pass did in all functions, moment by moment, with the questions that it asked.
     pub fn inquiries(&self, pass: usize) -> Vec<Inquiry<'_>> {
         let Some(&PassEvents { start, end, .. }) = self.passes.get(pass) else { return Vec::new() };
-        let first = self.asked.partition_point(|asked| asked.pass < pass);
         let mut moments = Vec::with_capacity(end - start);
         let mut events = (start..end).peekable();
-        for asked in self.asked[first..].iter().take_while(|asked| asked.pass == pass) {
-            while let Some(event) = events.next_if(|&event| event < asked.after) {
+        for detail in self.details_of(pass) {
+            let trace::Event::Question(question) = &detail.event else { continue };
+            while let Some(event) = events.next_if(|&event| event < detail.after) {
                 moments.push(Inquiry::Event(event));
             }
-            moments.push(Inquiry::Question(asked.func, &asked.event));
+            moments.push(Inquiry::Question(detail.func, question));
         }
         moments.extend(events.map(Inquiry::Event));
         moments
+    }
+
+    fn details_of(&self, pass: usize) -> &[Detail] {
+        let first = self.details.partition_point(|detail| detail.pass < pass);
+        let end = self.details.partition_point(|detail| detail.pass <= pass);
+        &self.details[first..end]
+    }
+
+    /// Is there still room for details? If not, some may be missing.
+    pub fn has_room(&self) -> bool {
+        self.details.len() < MAX_DETAILS
     }
 
     /// Refusals that were not kept because there were more than [`MAX_MISSED`].
@@ -194,47 +200,36 @@ impl Journal {
             pass.end = self.events.len();
         }
     }
-}
 
-impl TableSink for Journal {
-    fn hears_of_tables(&self) -> bool {
-        self.told.len() < MAX_TOLD
-    }
-
-    fn told(&mut self, event: TableEvent) {
-        let (Some(func), Some(pass)) = (self.func, self.passes.len().checked_sub(1)) else { return };
-        if self.hears_of_tables() {
-            self.told.push(Told { pass, after: self.events.len(), func, event });
+    fn push_detail(&mut self, event: trace::Event) {
+        if let (Some(func), Some(pass)) = (self.func, self.passes.len().checked_sub(1)) {
+            self.details.push(Detail { pass, after: self.events.len(), func, event });
         }
     }
 }
 
-impl QuestionSink for Journal {
-    fn hears_of_questions(&self) -> bool {
-        self.asked.len() < MAX_TOLD
+impl Trace for Journal {
+    fn is_on(&self) -> bool {
+        true
     }
 
-    fn told_of(&mut self, event: QuestionEvent) {
-        let (Some(func), Some(pass)) = (self.func, self.passes.len().checked_sub(1)) else { return };
-        if self.hears_of_questions() {
-            self.asked.push(Told { pass, after: self.events.len(), func, event });
+    fn wants(&mut self, topic: Topic) -> bool {
+        match topic {
+            Topic::Missed => {
+                let has_room = self.missed < MAX_MISSED;
+                self.missed += usize::from(has_room);
+                self.dropped += usize::from(!has_room);
+                has_room
+            }
+            Topic::Table | Topic::Question => self.has_room(),
         }
     }
-}
 
-impl EditSink for Journal {
-    const LISTENS: bool = true;
-
-    fn rewritten(&mut self, _: &Function, remark: Remark, edits: Vec<Edit>) {
-        self.push(remark, edits);
-    }
-
-    fn missed(&mut self, func: &Function, remark: impl FnOnce(&Function) -> Remark) {
-        if self.missed < MAX_MISSED {
-            self.missed += 1;
-            self.push(remark(func), Vec::new());
-        } else {
-            self.dropped += 1;
+    fn record(&mut self, event: trace::Event) {
+        match event {
+            trace::Event::Rewrite(remark, edits) => self.push(remark, edits),
+            trace::Event::Missed(remark) => self.push(remark, Vec::new()),
+            event @ (trace::Event::Table(_) | trace::Event::Question(_)) => self.push_detail(event),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The laboratory: a no_std library with no input, output, clock, page or threads.
 //!
 //! ```text
-//! ir        what a program is                     edit      the only door through which a function changes
-//! text      .wir in and out, diagnostics          value_table  numbers and who holds them, at every moment
-//! ptx       PTX in and out                        questions the events of questions that travel
+//! ir        what a program is                     trace     what doors report: events, and the trace that keeps them
+//! text      .wir in and out, diagnostics          edit      the only door through which a function changes
+//! ptx       PTX in and out                        value_table  numbers and their holders, at every moment
 //! graph     dominators, loops, control dependence journal   what happened and why
 //! machine   what instructions cost                view      a function with its analyses, computed when asked
 //! flow      dataflow: liveness, values, divergence query     demand-driven question propagation
@@ -44,8 +44,9 @@ pub mod alias;
 
 pub mod verify;
 
+pub mod trace;
+
 pub mod edit;
-pub mod questions;
 pub mod value_table;
 
 pub mod journal;

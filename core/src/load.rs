@@ -13,11 +13,11 @@ use alloc::vec::Vec;
 
 use cranelift_entity::EntitySet;
 
-use crate::edit::Silent;
 use crate::ir::{Func, Function, Module};
 use crate::pass;
 use crate::ptx;
 use crate::text::{Diagnostic, Parsed};
+use crate::trace::NoTrace;
 use crate::verify;
 
 /// Languages in which a program is written.
@@ -89,7 +89,7 @@ fn infer_spaces(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs.keys().collect();
     for func in funcs {
         // The pass has no way to fail; accesses that it cannot infer stay generic.
-        let _ = pass::run_pass(module, func, pass, &pass.default_settings(), &mut Silent);
+        let _ = pass::run_pass(module, func, pass, &pass.default_settings(), &mut NoTrace);
     }
 }
 

@@ -14,10 +14,10 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::edit::Remark;
 use crate::ir::{Func, Function, Launch, Module};
 use crate::journal::{Event, Journal};
 use crate::pass::{PassReport, Step, run_pipeline};
+use crate::trace::Remark;
 
 /// A place between two events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]

@@ -10,9 +10,8 @@
 //!              2  add.u32 v0, v1   x  entry
 //! ```
 //!
-//! A walk tells a [`TableSink`] when a scope opens, when a register comes to hold a number, and when a scope closes. The
+//! A walk records a [`TableEvent`] when a scope opens, when a register comes to hold a number, and when a scope closes. The
 //! table at a moment is what the events up to it amount to ([`ValueTable::at`]), so going a step back takes entries back.
-//! With nobody listening nothing is told.
 //!
 //! Linear in events.
 //!
@@ -22,63 +21,8 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::edit::Silent;
-use crate::ir::{Block, Inst};
-
-/// One thing that happens to a table.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum TableEvent {
-    /// The walk comes to a block. Values may be taken from the blocks that lie between `reach`, which dominates it, and
-    /// the block itself.
-    Opened {
-        /// The block.
-        block: Block,
-        /// The outermost block within reach.
-        reach: Block,
-    },
-    /// From here on a register holds the value of a number.
-    Held {
-        /// The number.
-        number: u32,
-        /// What the number stands for, with the numbers of operands as `v5`.
-        expression: String,
-        /// Who holds it.
-        holder: Holder,
-    },
-    /// The walk leaves a block and takes back what has been entered for it.
-    Closed {
-        /// The block.
-        block: Block,
-    },
-}
-
-/// A register that holds the value of a number.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Holder {
-    /// The register's name.
-    pub name: String,
-    /// The block in which it comes to hold it, and whose scope takes it back.
-    pub block: Block,
-    /// The instruction that writes it; none where control brings it.
-    pub inst: Option<Inst>,
-}
-
-/// Who is told of a table.
-pub trait TableSink {
-    /// False where whatever is told from here on is not kept, so that it need not be told.
-    fn hears_of_tables(&self) -> bool;
-
-    /// Something happened to it.
-    fn told(&mut self, event: TableEvent);
-}
-
-impl TableSink for Silent {
-    fn hears_of_tables(&self) -> bool {
-        false
-    }
-
-    fn told(&mut self, _: TableEvent) {}
-}
+use crate::ir::Block;
+use crate::trace::{Holder, TableEvent};
 
 /// A table at a moment.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

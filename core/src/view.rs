@@ -8,19 +8,11 @@
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 
-use crate::edit::{EditSink, Editor, Remark, Rewrite, Silent};
+use crate::edit::{Editor, Rewrite};
 use crate::flow::{Divergence, DivergenceInput, Liveness, RegisterAccesses, ValueUses, Values};
 use crate::graph::{Cfg, ControlDependence, Dominators, Loops, PostDominators};
 use crate::ir::{Function, GlobalData, Module};
-use crate::journal::Journal;
-use crate::questions::QuestionSink;
-use crate::value_table::{TableEvent, TableSink};
-
-/// Who may listen to a pass. Everything that a pass's doors can tell is one supertrait here.
-pub trait Listener: EditSink + TableSink + QuestionSink {}
-
-impl Listener for Silent {}
-impl Listener for Journal {}
+use crate::trace::{Remark, TableEvent, Trace};
 
 /// Declares the cached analyses: `name: Type, kept by which edits, how it is computed`.
 macro_rules! analyses {
@@ -34,7 +26,7 @@ macro_rules! analyses {
             fn drop_values(&mut self) { $(analyses!(@values $survives, self.$name);)* }
         }
 
-        impl<S: Listener> View<'_, S> {
+        impl View<'_> {
             $($(#[$doc])*
             pub fn $name(&mut self) -> Rc<$ty> {
                 self.revalidate();
@@ -63,9 +55,9 @@ macro_rules! analyses {
 }
 
 /// A function, its module, its analyses and the door to change it.
-pub struct View<'a, S: Listener> {
+pub struct View<'a> {
     module: &'a Module,
-    editor: Editor<'a, S>,
+    editor: Editor<'a>,
     known: Analyses,
 }
 
@@ -106,11 +98,11 @@ analyses! {
     };
 }
 
-impl<'a, S: Listener> View<'a, S> {
+impl<'a> View<'a> {
     /// Opens a function of which `known` is true. `module` is the rest of the program, for reading; its entry for
     /// `func` itself is not looked at.
-    pub fn new(module: &'a Module, func: &'a mut Function, sink: &'a mut S, known: Analyses) -> Self {
-        View { module, editor: Editor::new(func, sink), known }
+    pub fn new(module: &'a Module, func: &'a mut Function, trace: &'a mut dyn Trace, known: Analyses) -> Self {
+        View { module, editor: Editor::new(func, trace), known }
     }
 
     /// Closes the function. Gives what is known of it as it is now, and the globals that were created for it.
@@ -146,7 +138,7 @@ impl<'a, S: Listener> View<'a, S> {
     }
 
     /// Begins a rewrite; see [`Editor::rewrite`].
-    pub fn rewrite(&mut self, reason: impl FnOnce(&Function) -> Remark) -> Rewrite<'_, 'a, S> {
+    pub fn rewrite(&mut self, reason: impl FnOnce(&Function) -> Remark) -> Rewrite<'_, 'a> {
         self.editor.rewrite(reason)
     }
 
@@ -160,19 +152,19 @@ impl<'a, S: Listener> View<'a, S> {
         self.editor.miss(reason);
     }
 
-    /// Tells what happened to the value table that a pass works with. Not even asked for with nobody listening.
-    pub fn tell_table(&mut self, event: impl FnOnce(&Function) -> TableEvent) {
-        if S::LISTENS {
-            let (func, sink) = self.editor.func_and_sink();
-            if sink.hears_of_tables() {
-                sink.told(event(func));
-            }
-        }
+    /// Records a step of a value table; see [`Editor::record_table`].
+    pub fn record_table(&mut self, event: impl FnOnce(&Function) -> TableEvent) {
+        self.editor.record_table(event);
     }
 
-    /// The function and who listens, for a solver that tells what it does.
-    pub fn func_and_sink(&mut self) -> (&Function, &mut S) {
-        self.editor.func_and_sink()
+    /// Is anything that happens kept? See [`Editor::is_traced`].
+    pub fn is_traced(&self) -> bool {
+        self.editor.is_traced()
+    }
+
+    /// The function and the trace, for a solver that records what it does.
+    pub fn func_and_trace(&mut self) -> (&Function, &mut dyn Trace) {
+        self.editor.func_and_trace()
     }
 
     /// Drops what the edits since the last question have made stale.

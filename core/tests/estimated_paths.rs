@@ -4,7 +4,6 @@
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use warpscope_core::edit::Remark;
 use warpscope_core::graph::Cfg;
 use warpscope_core::ir::{Block, Function, Module, Profile};
 use warpscope_core::machine::Machine;
@@ -14,6 +13,7 @@ use warpscope_core::profile::declare;
 use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::Settings;
+use warpscope_core::trace::Remark;
 use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::shades::{self, shades};
 use warpscope_testkit::{emit, laws};

@@ -4,10 +4,10 @@
 //! ways of their own, have to compute what they did.
 
 use proptest::prelude::*;
-use warpscope_core::edit::{Fact, RemarkKind};
 use warpscope_core::ir::Module;
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::session::{Options, Session};
+use warpscope_core::trace::{Fact, RemarkKind};
 use warpscope_testkit::laws;
 use warpscope_testkit::small_graphs::{self, Steps, issues, paths, targets, write_blocks, write_profile};
 

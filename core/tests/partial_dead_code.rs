@@ -2,7 +2,6 @@
 //! missing.
 
 use proptest::prelude::*;
-use warpscope_core::edit::Silent;
 use warpscope_core::ir::{
     Block, Func, Function, Inst, InstData, Module, Op, Opcode, Operand, Profile, Type, WarpCounts,
 };
@@ -16,6 +15,7 @@ use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::Settings;
 use warpscope_core::text::print;
+use warpscope_core::trace::NoTrace;
 use warpscope_testkit::figures::{cycles, figures, saves_what_is_foreseen};
 use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::shades::{self, shades};
@@ -525,7 +525,7 @@ proptest! {
             let mut unheard = module;
             let kernel = unheard.kernels().next().expect("a kernel");
             let [step] = &parse_pipeline(VARIANTS[variant]).expect("a pass")[..] else { panic!("one pass") };
-            let done = Runner::new(&mut unheard).run(kernel, step.entry(), &settings(VARIANTS[variant]), &mut Silent).1;
+            let done = Runner::new(&mut unheard).run(kernel, step.entry(), &settings(VARIANTS[variant]), &mut NoTrace).1;
             prop_assert!(done.is_ok());
             prop_assert_eq!(print(&unheard), print(&heard));
         }

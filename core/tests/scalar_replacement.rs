@@ -5,13 +5,13 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use warpscope_core::ir::{Module, Op};
-use warpscope_core::journal::{Inquiry, Journal, MAX_TOLD};
+use warpscope_core::journal::{Inquiry, Journal, MAX_DETAILS};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::{parse_pipeline, run_pipeline};
 use warpscope_core::profile::{Collector, declare};
-use warpscope_core::questions::{Answer, QuestionEvent, QuestionSink};
 use warpscope_core::sim::{Progress, RunResult, Settings, Simulation};
 use warpscope_core::text::print;
+use warpscope_core::trace::{Answer, Event, QuestionEvent, Trace};
 use warpscope_core::verify::check;
 use warpscope_testkit::bounded::{self, bounded};
 use warpscope_testkit::laws;
@@ -432,14 +432,14 @@ fn what_is_done_does_not_depend_on_who_listens_even_where_no_more_is_looked_at()
     assert!(exhausted > 0, "no budget is used up");
 }
 
-/// How much a journal keeps of questions.
+/// Number of steps of questions that a journal keeps.
 fn questions(journal: &Journal) -> usize {
     let asked = (0..journal.passes().len()).flat_map(|pass| journal.inquiries(pass));
     asked.filter(|moment| matches!(moment, Inquiry::Question(..))).count()
 }
 
 #[test]
-fn a_journal_that_is_full_of_questions_hears_of_rewrites_and_refusals_all_the_same() {
+fn journal_full_of_questions_keeps_rewrites_and_refusals() {
     for (pass, figure) in [("preqp", figure("figure-2")), ("srqp", figure("figure-4")), ("ssrqp", figure("figure-5"))] {
         let mut empty = Journal::new();
         let expected = recorded(&figure, pass, &mut empty);
@@ -447,11 +447,11 @@ fn a_journal_that_is_full_of_questions_hears_of_rewrites_and_refusals_all_the_sa
         let mut full = Journal::new();
         full.begin_pass("one that asks much");
         full.enter(figure.kernels().next().expect("a kernel"));
-        for id in 0..MAX_TOLD as u32 {
-            full.told_of(QuestionEvent::Ended { id, answer: Answer::Anticipated(false) });
+        for id in 0..MAX_DETAILS as u32 {
+            full.record(Event::Question(QuestionEvent::Ended { id, answer: Answer::Anticipated(false) }));
         }
         assert_eq!(recorded(&figure, pass, &mut full), expected, "{pass}");
-        assert_eq!(questions(&full), MAX_TOLD);
+        assert_eq!(questions(&full), MAX_DETAILS);
     }
 }
 

@@ -3,10 +3,10 @@
 //! to compute what they did.
 
 use proptest::prelude::*;
-use warpscope_core::edit::{Fact, RemarkKind};
 use warpscope_core::ir::Module;
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::session::{Options, Session};
+use warpscope_core::trace::{Fact, RemarkKind};
 use warpscope_testkit::laws;
 use warpscope_testkit::small_graphs::{self, Steps, issues, write_blocks, write_profile};
 

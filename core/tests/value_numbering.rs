@@ -5,11 +5,12 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use warpscope_core::edit::{Editor, Remark, Silent};
+use warpscope_core::edit::Editor;
 use warpscope_core::flow::{Definition, Value, Values};
 use warpscope_core::graph::{Cfg, Dominators};
 use warpscope_core::ir::{Block, Function, Inst, InstData, Module, Op, Opcode, Operand};
 use warpscope_core::pass::{Step, parse_pipeline};
+use warpscope_core::trace::{NoTrace, Remark};
 use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::scattered::{self, scattered};
 use warpscope_testkit::{emit, laws};
@@ -130,7 +131,7 @@ fn textbook(module: &Module) -> (Module, usize) {
         let found = pass.found;
         count += found.len();
         let before = func.clone();
-        let mut silent = Silent;
+        let mut silent = NoTrace;
         let mut editor = Editor::new(func, &mut silent);
         for (inst, leader) in found {
             let from = values.reg(leader);

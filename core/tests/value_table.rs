@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use proptest::prelude::*;
-use warpscope_core::edit::{Fact, Remark};
 use warpscope_core::graph::{Cfg, Dominators};
 use warpscope_core::ir::{Func, Module};
 use warpscope_core::journal::Moment;
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::session::{Options, Session};
-use warpscope_core::value_table::{TableEvent, ValueTable};
+use warpscope_core::trace::{Fact, Remark, TableEvent};
+use warpscope_core::value_table::ValueTable;
 use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::{emit, laws};
 

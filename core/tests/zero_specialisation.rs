@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use warpscope_core::edit::{Fact, Remark};
 use warpscope_core::ir::{Inst, Module, Write};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::azp::survey::survey;
@@ -15,6 +14,7 @@ use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::{Progress, Settings, Simulation};
 use warpscope_core::text::print;
+use warpscope_core::trace::{Fact, Remark};
 use warpscope_testkit::once::{self, once};
 use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::scattered::{self, scattered};

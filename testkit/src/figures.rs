@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use warpscope_core::edit::{Fact, Remark};
 use warpscope_core::ir::Module;
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
@@ -11,6 +10,7 @@ use warpscope_core::profile::declare;
 use warpscope_core::report::{Wanted, measure, simulate};
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::Settings;
+use warpscope_core::trace::{Fact, Remark};
 
 use crate::laws;
 

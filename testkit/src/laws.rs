@@ -6,7 +6,6 @@
 use std::fmt::Write;
 
 use warpscope_core::derive::derive_launch;
-use warpscope_core::edit::Silent;
 use warpscope_core::equivalence::{Comparison, Reference, Verdict};
 use warpscope_core::ir::{Func, Module, Profile};
 use warpscope_core::journal::Event;
@@ -17,6 +16,7 @@ use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::Settings;
 use warpscope_core::text::{Diagnostic, print};
+use warpscope_core::trace::NoTrace;
 use warpscope_core::verify::{check, verify};
 
 /// A law holds, or a text says how it is broken.
@@ -229,7 +229,7 @@ pub fn run_silently(module: &Module, steps: &[Step], fast_math: bool) -> Module 
         let entry = step.entry();
         let settings = PassSettings { knobs: step.knob_values(), fast_math };
         for &func in &funcs {
-            let _ = run_pass(&mut module, func, entry, &settings, &mut Silent);
+            let _ = run_pass(&mut module, func, entry, &settings, &mut NoTrace);
         }
     }
     module

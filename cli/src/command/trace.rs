@@ -6,11 +6,10 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
-use warpscope_core::edit::RemarkKind;
 use warpscope_core::ir::{Block, Function};
-use warpscope_core::journal::{Event, Inquiry, MAX_TOLD};
-use warpscope_core::questions::{Answer, Query, QuestionEvent, QuestionId, QuestionSink};
+use warpscope_core::journal::{Event, Inquiry, MAX_DETAILS};
 use warpscope_core::session::Session;
+use warpscope_core::trace::{Answer, Query, QuestionEvent, QuestionId, RemarkKind};
 
 use super::opt::{Emit, Work};
 use crate::failure::Failure;
@@ -30,9 +29,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         lines.push('\n');
     }
     output::text(&lines)?;
-    if !bench.session.journal().hears_of_questions() {
+    if !bench.session.journal().has_room() {
         output::notice(&format!(
-            "note: of the questions, the first {MAX_TOLD} events are kept; what follows of them is left out\n"
+            "note: the first {MAX_DETAILS} steps of questions and value tables are kept; later ones are left out\n"
         ));
     }
     bench.verdict()

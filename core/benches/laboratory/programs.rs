@@ -7,10 +7,10 @@
 
 use std::time::Duration;
 
-use warpscope_core::edit::{RemarkKind, Silent};
 use warpscope_core::ir::Func;
 use warpscope_core::journal::{Event, Journal};
-use warpscope_core::pass::{KnobValue, KnobValues, PASSES, PassEntry, Recorder, Runner, Settings};
+use warpscope_core::pass::{KnobValue, KnobValues, PASSES, PassEntry, Runner, Settings};
+use warpscope_core::trace::{NoTrace, RemarkKind, Trace};
 use warpscope_core::{text, verify};
 use warpscope_testkit::{paths, warps, zeros};
 
@@ -62,14 +62,14 @@ pub fn measure() {
     });
     for pass in PASSES {
         for_each_input(pass.info.name, |name, _, inputs| {
-            run(pass, name, inputs.size, &for_pass(pass, inputs), |_| Silent);
+            run(pass, name, inputs.size, &for_pass(pass, inputs), |_| NoTrace);
         });
         for_each_input(&format!("{} recorded", pass.info.name), |name, _, inputs| {
             run(pass, name, inputs.size, &for_pass(pass, inputs), journal);
         });
         if pass.info.name == "pde" {
             for_each_input(OVER_PATHS, |name, _, inputs| {
-                run(pass, name, inputs.size, &over_paths(inputs, 50), |_| Silent);
+                run(pass, name, inputs.size, &over_paths(inputs, 50), |_| NoTrace);
             });
             by_paths(pass);
         }
@@ -77,7 +77,7 @@ pub fn measure() {
             for_each_input(BY_MACHINE, |name, _, inputs| {
                 let mut settings = settings(pass);
                 settings.knobs.set("cost", KnobValue::Choice("machine".into()));
-                run_set(pass, name, inputs.size, &over_warps(inputs), None, &settings, |_| Silent);
+                run_set(pass, name, inputs.size, &over_warps(inputs), None, &settings, |_| NoTrace);
             });
         }
         if pass.info.name == "azp" {
@@ -85,13 +85,13 @@ pub fn measure() {
             for_each_input("azp once", |name, _, inputs| {
                 let mut settings = settings(pass);
                 settings.knobs.set("xform_limit", KnobValue::Integer(1));
-                run_set(pass, name, inputs.size, &for_pass(pass, inputs), None, &settings, |_| Silent);
+                run_set(pass, name, inputs.size, &for_pass(pass, inputs), None, &settings, |_| NoTrace);
             });
             // Where whatever gains at all is transformed for, large programs take as many rounds as there may be.
             for_each_input("azp for any gain", |name, _, inputs| {
                 let mut settings = settings(pass);
                 settings.knobs.set("min_cycles", KnobValue::Number(0.0));
-                run_set(pass, name, inputs.size, &for_pass(pass, inputs), None, &settings, |_| Silent);
+                run_set(pass, name, inputs.size, &for_pass(pass, inputs), None, &settings, |_| NoTrace);
             });
             for_each_input("azp by the round", |name, _, inputs| run_by_the_round(pass, name, &for_pass(pass, inputs)));
         }
@@ -107,7 +107,7 @@ fn by_paths(pass: &PassEntry) {
         }
         let inputs = Inputs::new(kind, 10_000);
         for paths in [5, 50, 500, 5_000] {
-            run(pass, &name, paths, &over_paths(&inputs, paths), |_| Silent);
+            run(pass, &name, paths, &over_paths(&inputs, paths), |_| NoTrace);
         }
     }
 }
@@ -128,7 +128,7 @@ fn run_by_the_round(pass: &PassEntry, name: &str, inputs: &Inputs) {
     report::time_on_copies(name, size, "ns/instruction/round", count, None, &inputs.programs, |program| {
         let mut runner = Runner::new(&mut program.module);
         runner.know_graph(program.func);
-        report::timed(|| runner.run(program.func, pass, &settings, &mut Silent))
+        report::timed(|| runner.run(program.func, pass, &settings, &mut NoTrace))
     });
 }
 
@@ -179,27 +179,27 @@ fn for_each_input(work: &str, mut visit: impl FnMut(&str, &str, &Inputs)) {
     }
 }
 
-/// Measures a pass with a listener of that kind. What is asked is asked of passes that nobody listens to.
-fn run<S: Recorder>(pass: &PassEntry, name: &str, size: usize, inputs: &Inputs, listener: impl Fn(Func) -> S) {
+/// Measures a pass with a trace of that kind. What is asked is asked of passes without a trace.
+fn run<T: Trace>(pass: &PassEntry, name: &str, size: usize, inputs: &Inputs, trace: impl Fn(Func) -> T) {
     let asked = ASKED_OF_PASSES.iter().find(|(pass_name, _)| name.starts_with(&format!("{pass_name}, ")));
     let asked = asked.map(|&(_, nanoseconds)| Asked::AtMost(nanoseconds));
-    run_set(pass, name, size, inputs, asked, &settings(pass), listener);
+    run_set(pass, name, size, inputs, asked, &settings(pass), trace);
 }
 
 /// The same with knobs that are set.
-fn run_set<S: Recorder>(
+fn run_set<T: Trace>(
     pass: &PassEntry,
     name: &str,
     size: usize,
     inputs: &Inputs,
     asked: Option<Asked>,
     settings: &Settings,
-    listener: impl Fn(Func) -> S,
+    trace: impl Fn(Func) -> T,
 ) {
     on_copies(name, size, inputs, asked, |runner, func| {
         runner.know_graph(func);
-        let mut listener = listener(func);
-        report::timed(|| (runner.run(func, pass, settings, &mut listener), listener))
+        let mut trace = trace(func);
+        report::timed(|| (runner.run(func, pass, settings, &mut trace), trace))
     });
 }
 

@@ -230,8 +230,9 @@ mod tests {
     use alloc::string::String;
     use alloc::vec::Vec;
 
-    use crate::edit::{Editor, Remark, Silent};
+    use crate::edit::Editor;
     use crate::ir::Block;
+    use crate::trace::{NoTrace, Remark};
 
     /// A loop, with equal edges listed twice.
     const SOURCE: &str = "kernel k(n: u32) {
@@ -254,7 +255,7 @@ c:
         let mut module = crate::verify::check(SOURCE).module;
         let func = module.funcs.keys().next().expect("a kernel");
         let mut blocks: Vec<Block> = module.funcs[func].block_order().collect();
-        let mut silent = Silent;
+        let mut silent = NoTrace;
         let mut editor = Editor::new(&mut module.funcs[func], &mut silent);
         for &(from, to) in splits {
             let (from, to) = (blocks[from], blocks[to]);

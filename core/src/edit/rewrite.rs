@@ -4,7 +4,7 @@
 //! rewrite.split_edge(a, b)      CreateBlock a_b, CreateInst br b, ReplaceInst in a, SetProfiles: one remark, four edits
 //! ```
 //!
-//! What nobody listens to is done at once, without an [`Edit`] that could be undone. Declared profiles stay true of the
+//! What is not traced is done at once, without an [`Edit`] that could be undone. Declared profiles stay true of the
 //! blocks that they name, whatever is done to those ([`super::profiles`]).
 
 use alloc::boxed::Box;
@@ -12,16 +12,17 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
+use super::Editor;
 use super::profiles::{forget_block, is_empty, is_same, names, split_in_profile};
-use super::{Edit, EditSink, Editor, Place, Remark, Touched};
 use crate::ir::{
     Block, Function, Global, GlobalData, Inst, InstData, Module, Opcode, Operand, Profile, Reg, Type, ZeroEntry,
 };
+use crate::trace::{Edit, Event, Place, Remark, Touched};
 
 /// A remark that gathers its edits. Complete when finished or dropped; with no edit at all nothing is recorded.
-pub struct Rewrite<'e, 'a, S: EditSink> {
-    pub(super) editor: &'e mut Editor<'a, S>,
-    /// Only where somebody listens.
+pub struct Rewrite<'e, 'a> {
+    pub(super) editor: &'e mut Editor<'a>,
+    /// None while the trace is off.
     pub(super) recording: Option<Box<Recording>>,
     pub(super) changed: bool,
 }
@@ -32,7 +33,7 @@ pub struct Recording {
     pub edits: Vec<Edit>,
 }
 
-impl<S: EditSink> Rewrite<'_, '_, S> {
+impl Rewrite<'_, '_> {
     /// The function as it is now.
     pub fn func(&self) -> &Function {
         self.editor.func
@@ -72,7 +73,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     pub fn create_reg(&mut self, name: String, ty: Type) -> Reg {
         debug_assert!(!self.func().reg_name_is_taken(&name));
         let reg = Reg::new(self.func().regs.len());
-        if S::LISTENS {
+        if self.recording.is_some() {
             self.make(Edit::CreateReg { reg, name, ty });
         } else {
             self.changed = true;
@@ -111,7 +112,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     /// Puts a new instruction somewhere.
     pub fn insert(&mut self, to: Place, data: InstData) -> Inst {
         let inst = Inst::new(self.func().insts.len());
-        if S::LISTENS {
+        if self.recording.is_some() {
             self.make(Edit::CreateInst { inst, data: Box::new(data), to });
         } else {
             self.changed = true;
@@ -135,7 +136,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         if self.func().insts[inst] == new {
             return;
         }
-        if S::LISTENS {
+        if self.recording.is_some() {
             let old = Box::new(self.func().insts[inst].clone());
             self.make(Edit::ReplaceInst { inst, old, new: Box::new(new) });
         } else {
@@ -148,7 +149,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
 
     /// Lets an instruction do something else with other operands, in place: what it writes and its guard stay.
     pub fn replace_operation(&mut self, inst: Inst, opcode: Opcode, operands: impl IntoIterator<Item = Operand>) {
-        if S::LISTENS {
+        if self.recording.is_some() {
             let InstData { guard, dsts, .. } = &self.func().insts[inst];
             let new = InstData { guard: *guard, ..InstData::new(opcode, dsts.iter().copied(), operands) };
             return self.replace(inst, new);
@@ -175,7 +176,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     /// did. Quicker than [`Rewrite::update`], since neither definitions nor edges come or go.
     #[inline]
     pub fn update_reads(&mut self, inst: Inst, change: impl FnOnce(&mut InstData, &PrimaryMap<Reg, Type>) -> bool) {
-        if S::LISTENS {
+        if self.recording.is_some() {
             let mut data = self.func().insts[inst].clone();
             if change(&mut data, &self.func().reg_types) {
                 self.replace(inst, data);
@@ -201,7 +202,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
 
     /// Changes an instruction in place by a function that says whether it did change it.
     pub fn update(&mut self, inst: Inst, change: impl FnOnce(&mut InstData) -> bool) {
-        if S::LISTENS {
+        if self.recording.is_some() {
             let mut data = self.func().insts[inst].clone();
             if change(&mut data) {
                 self.replace(inst, data);
@@ -229,7 +230,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     /// Puts all instructions of a block, as they stand, behind those of another one, which must not have a terminator.
     pub fn move_insts(&mut self, from: Block, to: Block) {
         debug_assert!(self.func().terminator(to).is_none());
-        if S::LISTENS {
+        if self.recording.is_some() {
             let insts: Vec<Inst> = self.func().block_insts(from).collect();
             for inst in insts {
                 self.move_inst(inst, Place { block: to, before: None });
@@ -352,18 +353,16 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     pub fn finish(self) {}
 }
 
-impl<S: EditSink> Drop for Rewrite<'_, '_, S> {
+impl Drop for Rewrite<'_, '_> {
     #[inline]
     fn drop(&mut self) {
         if !self.changed {
             return;
         }
         self.editor.rewrites += 1;
-        if S::LISTENS
-            && let Some(recording) = self.recording.take()
-        {
+        if let Some(recording) = self.recording.take() {
             let Recording { remark, edits } = *recording;
-            self.editor.sink.rewritten(self.editor.func, remark, edits);
+            self.editor.trace.record(Event::Rewrite(remark, edits));
         }
     }
 }

@@ -24,7 +24,7 @@ use cranelift_entity::EntityRef;
 
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Guard, Inst, InstData, Op, Operand, Reg};
-use crate::view::{Listener, View};
+use crate::view::View;
 
 /// What a register is a copy of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -218,20 +218,20 @@ impl CopyReads {
 
 /// Walks over a function. `look` may look up what an instruction reads. Where it finds something, `visit` hears of it; it
 /// may change or remove that instruction, and gives whether the instruction is still there.
-pub fn walk_with_copies<S: Listener, F>(
-    view: &mut View<'_, S>,
+pub fn walk_with_copies<F>(
+    view: &mut View<'_>,
     look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
-    visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, (Block, Inst), F) -> bool,
+    visit: impl FnMut(&mut View<'_>, &AvailableCopies, (Block, Inst), F) -> bool,
 ) {
     walk(view, true, |_| true, |_| true, look, visit);
 }
 
 /// The same, where complementary guarded copies of one value may count as one copy, or not.
-pub fn walk_with_copies_by<S: Listener, F>(
-    view: &mut View<'_, S>,
+pub fn walk_with_copies_by<F>(
+    view: &mut View<'_>,
     joins_complementary: bool,
     look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
-    visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, (Block, Inst), F) -> bool,
+    visit: impl FnMut(&mut View<'_>, &AvailableCopies, (Block, Inst), F) -> bool,
 ) {
     walk(view, joins_complementary, |_| true, |_| true, look, visit);
 }
@@ -239,23 +239,23 @@ pub fn walk_with_copies_by<S: Listener, F>(
 /// The same over some of the blocks and some of their instructions. Blocks are asked for by their places in the dominator
 /// tree's preorder; what dominates one that takes part must do so, too. What the other instructions write is taken for
 /// unwritten.
-pub fn walk_part_with_copies<S: Listener, F>(
-    view: &mut View<'_, S>,
+pub fn walk_part_with_copies<F>(
+    view: &mut View<'_>,
     block_takes_part: impl Fn(usize) -> bool,
     inst_takes_part: impl Fn(Inst) -> bool,
     look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
-    visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, (Block, Inst), F) -> bool,
+    visit: impl FnMut(&mut View<'_>, &AvailableCopies, (Block, Inst), F) -> bool,
 ) {
     walk(view, true, block_takes_part, inst_takes_part, look, visit);
 }
 
-fn walk<S: Listener, F>(
-    view: &mut View<'_, S>,
+fn walk<F>(
+    view: &mut View<'_>,
     joins_complementary: bool,
     block_takes_part: impl Fn(usize) -> bool,
     inst_takes_part: impl Fn(Inst) -> bool,
     look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
-    mut visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, (Block, Inst), F) -> bool,
+    mut visit: impl FnMut(&mut View<'_>, &AvailableCopies, (Block, Inst), F) -> bool,
 ) {
     let (cfg, dominators) = (view.cfg(), view.dominators());
     let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());

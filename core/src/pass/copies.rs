@@ -13,7 +13,6 @@ use smallvec::SmallVec;
 
 use crate::edit::Rewrite;
 use crate::ir::{Function, Inst, InstData, Opcode, Operand, Reg};
-use crate::view::Listener;
 
 /// A register that a copy of some result would write before a later copy reads it, as its source or as its guard. The
 /// sources are in the order of the results; none is a register that is still to be made.
@@ -38,7 +37,7 @@ pub(super) fn copies(func: &Function, data: &InstData, sources: &[Reg]) -> Small
 }
 
 /// Puts copies in the place of an instruction.
-pub(super) fn replace_by_copies<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, inst: Inst, sources: &[Reg]) {
+pub(super) fn replace_by_copies(rewrite: &mut Rewrite<'_, '_>, inst: Inst, sources: &[Reg]) {
     let func = rewrite.func();
     if let ([dst], [source]) = (func.insts[inst].dsts.as_slice(), sources)
         && dst != source

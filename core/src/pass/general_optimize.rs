@@ -27,10 +27,10 @@ use super::copy_prop;
 use super::dce::Dce;
 use super::simplify_cfg::SimplifyCfg;
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark};
 use crate::ir::Function;
 use crate::machine::{Machine, OpClass};
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 
 /// See the file's head.
 pub struct GeneralOptimize;
@@ -60,15 +60,15 @@ impl Pass for GeneralOptimize {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let max_rounds = settings.knobs.integer("max_rounds");
         let least_share = (settings.knobs.choice("variant") == "B").then(|| settings.knobs.number("share"));
         for _ in 0..max_rounds {
             let before = view.rewrites();
             let cost_before = least_share.map(|_| issue_cycles(view.func()));
             propagate_and_fold(view, settings);
-            run_part::<Dce, S>(view, settings)?;
-            run_part::<SimplifyCfg, S>(view, settings)?;
+            run_part::<Dce>(view, settings)?;
+            run_part::<SimplifyCfg>(view, settings)?;
             if view.rewrites() == before {
                 return Ok(());
             }
@@ -97,7 +97,7 @@ fn issue_cycles(func: &Function) -> u64 {
     insts.map(|inst| u64::from(Machine::default().cost(OpClass::of(func.insts[inst].opcode)).issue.value)).sum()
 }
 
-fn tell_small_share<S: Listener>(view: &mut View<'_, S>, share: f64, least: f64) {
+fn tell_small_share(view: &mut View<'_>, share: f64, least: f64) {
     if let Some(entry) = view.func().entry_block() {
         view.miss(|_| {
             let message = format!(
@@ -114,7 +114,7 @@ fn tell_small_share<S: Listener>(view: &mut View<'_, S>, share: f64, least: f64)
 
 /// Copy propagation and constant folding in one walk: a folded constant goes on to its uses at once, so that a chain of
 /// them takes one round, however long it is.
-fn propagate_and_fold<S: Listener>(view: &mut View<'_, S>, settings: &Settings) {
+fn propagate_and_fold(view: &mut View<'_>, settings: &Settings) {
     let mut folding = Folding::new(settings);
     walk_with_copies(
         view,
@@ -127,7 +127,7 @@ fn propagate_and_fold<S: Listener>(view: &mut View<'_, S>, settings: &Settings) 
     folding.finish_walk(view);
 }
 
-fn run_part<P: Pass, S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+fn run_part<P: Pass>(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
     let settings = Settings { knobs: KnobValues::defaults(P::INFO.knobs), ..settings.clone() };
     P::run(view, &settings)
 }

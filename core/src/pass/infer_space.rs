@@ -27,13 +27,13 @@ use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, SecondaryMap};
 
 use super::{Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark};
 use crate::ir::{
     Address, AddressBase, Flags, FuncKind, Function, Inst, InstData, Module, Op, Opcode, Operand, ParamType, Reg,
     Space, Symbol, Type,
 };
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 
 /// See the file's head.
 pub struct InferSpace;
@@ -47,7 +47,7 @@ impl Pass for InferSpace {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, _: &Settings) -> Result<(), PassError> {
         if view.func().generic_access_count() == 0 {
             return Ok(());
         }
@@ -60,7 +60,7 @@ impl Pass for InferSpace {
 }
 
 /// Names the space of one access, or says why not.
-fn name_space<S: Listener>(view: &mut View<'_, S>, origins: &Origins, inst: Inst) {
+fn name_space(view: &mut View<'_>, origins: &Origins, inst: Inst) {
     let (module, func) = (view.module(), view.func());
     let data = &func.insts[inst];
     let (Some(address), Some(block)) = (data.address(), func.inst_block(inst)) else { return };

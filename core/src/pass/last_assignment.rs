@@ -25,7 +25,7 @@ use crate::edit::Rewrite;
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Inst, InstData, Opcode, Operand};
 use crate::verify::{unassigned_reads, unassigned_reads_without};
-use crate::view::{Listener, View};
+use crate::view::View;
 
 /// Changes that are made one by one where they may take a last assignment away.
 const ONE_BY_ONE: usize = 8;
@@ -59,12 +59,12 @@ impl Doubt {
 
 /// Makes changes that take edges away, each out of one block, in a rewrite with its reason, or several in one: `change`
 /// gets as many as it is to make in a rewrite, and whether [`assign_zeros`] must follow.
-pub fn take_edges_away<S: Listener, C>(
-    view: &mut View<'_, S>,
+pub fn take_edges_away<C>(
+    view: &mut View<'_>,
     changes: &[C],
     block_of: impl Fn(&C) -> Block,
     doubt: &mut Doubt,
-    change: impl FnMut(&mut View<'_, S>, &[C], bool),
+    change: impl FnMut(&mut View<'_>, &[C], bool),
 ) {
     if changes.is_empty() {
         return;
@@ -76,11 +76,11 @@ pub fn take_edges_away<S: Listener, C>(
 }
 
 /// The same for changes that take instructions away.
-pub fn take_insts_away<S: Listener, C>(
-    view: &mut View<'_, S>,
+pub fn take_insts_away<C>(
+    view: &mut View<'_>,
     changes: &[C],
     inst_of: impl Fn(&C) -> Inst,
-    change: impl FnMut(&mut View<'_, S>, &[C], bool),
+    change: impl FnMut(&mut View<'_>, &[C], bool),
 ) {
     if changes.is_empty() {
         return;
@@ -91,12 +91,7 @@ pub fn take_insts_away<S: Listener, C>(
     make(view, changes, are_at_risk, change);
 }
 
-fn make<S: Listener, C>(
-    view: &mut View<'_, S>,
-    changes: &[C],
-    are_at_risk: bool,
-    mut change: impl FnMut(&mut View<'_, S>, &[C], bool),
-) {
+fn make<C>(view: &mut View<'_>, changes: &[C], are_at_risk: bool, mut change: impl FnMut(&mut View<'_>, &[C], bool)) {
     let alone = if are_at_risk { changes.len().min(ONE_BY_ONE) } else { changes.len() };
     let (first, rest) = changes.split_at(alone);
     first.chunks(1).for_each(|one| change(view, one, are_at_risk));
@@ -106,7 +101,7 @@ fn make<S: Listener, C>(
 }
 
 /// Gives zeros to the registers that are read where nothing assigns them.
-pub fn assign_zeros<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>) {
+pub fn assign_zeros(rewrite: &mut Rewrite<'_, '_>) {
     let mut done = BTreeSet::new();
     for (reg, inst) in unassigned_reads(rewrite.func()) {
         if done.insert((reg, rewrite.func().inst_block(inst))) {

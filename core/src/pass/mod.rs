@@ -39,9 +39,7 @@ pub use pipeline::{
 };
 pub use runner::{Runner, run_pass};
 
-use crate::edit::Silent;
-use crate::journal::Journal;
-use crate::view::{Listener, View};
+use crate::view::View;
 
 /// What people are told about a pass.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -80,18 +78,16 @@ pub trait Pass {
     const INFO: PassInfo;
 
     /// Rewrites the function. It either finds nothing more when run again, or its documentation says why not.
-    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError>;
+    fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError>;
 }
 
-/// A pass in the list: its description and its code for each kind of listener.
+/// A pass in the list: its description and its code.
 #[derive(Clone, Copy)]
 pub struct PassEntry {
     /// What people are told about it.
     pub info: PassInfo,
-    /// Runs it with nobody listening.
-    pub run_silent: fn(&mut View<'_, Silent>, &Settings) -> Result<(), PassError>,
-    /// Runs it into a journal.
-    pub run_recorded: fn(&mut View<'_, Journal>, &Settings) -> Result<(), PassError>,
+    /// Its code.
+    pub run: fn(&mut View<'_>, &Settings) -> Result<(), PassError>,
 }
 
 impl PassEntry {
@@ -101,31 +97,12 @@ impl PassEntry {
     }
 }
 
-/// A listener for which the list has an entry point.
-pub trait Recorder: Listener + Sized {
-    /// The pass's code for this listener.
-    fn entry(pass: &PassEntry) -> fn(&mut View<'_, Self>, &Settings) -> Result<(), PassError>;
-}
-
-impl Recorder for Silent {
-    fn entry(pass: &PassEntry) -> fn(&mut View<'_, Self>, &Settings) -> Result<(), PassError> {
-        pass.run_silent
-    }
-}
-
-impl Recorder for Journal {
-    fn entry(pass: &PassEntry) -> fn(&mut View<'_, Self>, &Settings) -> Result<(), PassError> {
-        pass.run_recorded
-    }
-}
-
 macro_rules! passes {
     ($($pass:ty),* $(,)?) => {
         /// Every pass, in the order in which lists show them.
         pub static PASSES: &[PassEntry] = &[$(PassEntry {
             info: <$pass as Pass>::INFO,
-            run_silent: <$pass as Pass>::run::<Silent>,
-            run_recorded: <$pass as Pass>::run::<Journal>,
+            run: <$pass as Pass>::run,
         }),*];
     };
 }

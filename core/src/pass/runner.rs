@@ -12,10 +12,10 @@
 use core::mem;
 use cranelift_entity::SecondaryMap;
 
-use super::{PassEntry, PassError, Recorder, Settings};
-use crate::edit::Silent;
+use super::{PassEntry, PassError, Settings};
 use crate::ir::{Func, FuncKind, Function, Module};
-use crate::view::{Analyses, Listener, View};
+use crate::trace::{NoTrace, Trace};
+use crate::view::{Analyses, View};
 
 /// A module and what is known of its functions.
 pub struct Runner<'m> {
@@ -35,28 +35,28 @@ impl<'m> Runner<'m> {
     }
 
     /// Runs one pass over one function. Gives the number of rewrites made, and whether it came to its end.
-    pub fn run<S: Recorder>(
+    pub fn run(
         &mut self,
         func: Func,
         pass: &PassEntry,
         settings: &Settings,
-        sink: &mut S,
+        trace: &mut dyn Trace,
     ) -> (u64, Result<(), PassError>) {
-        self.with_view(func, sink, |view| {
-            let outcome = S::entry(pass)(view, settings);
+        self.with_view(func, trace, |view| {
+            let outcome = (pass.run)(view, settings);
             (view.rewrites(), outcome)
         })
     }
 
     /// Computes the graph of a function and its dominators, so that the time of a pass afterwards is its own.
     pub fn know_graph(&mut self, func: Func) {
-        self.with_view(func, &mut Silent, |view| drop((view.cfg(), view.dominators())));
+        self.with_view(func, &mut NoTrace, |view| drop((view.cfg(), view.dominators())));
     }
 
-    fn with_view<S: Listener, T>(&mut self, func: Func, sink: &mut S, work: impl FnOnce(&mut View<'_, S>) -> T) -> T {
+    fn with_view<T>(&mut self, func: Func, trace: &mut dyn Trace, work: impl FnOnce(&mut View<'_>) -> T) -> T {
         // The function leaves the module while it is changed, so that the pass can read the rest of the program.
         let mut body = mem::replace(&mut self.module.funcs[func], Function::new("", FuncKind::Func));
-        let mut view = View::new(self.module, &mut body, sink, mem::take(&mut self.known[func]));
+        let mut view = View::new(self.module, &mut body, trace, mem::take(&mut self.known[func]));
         let result = work(&mut view);
         let (known, globals) = view.close();
         self.known[func] = known;
@@ -69,14 +69,14 @@ impl<'m> Runner<'m> {
 }
 
 /// Runs one pass over one function of a module of which nothing is known; see [`Runner::run`].
-pub fn run_pass<S: Recorder>(
+pub fn run_pass(
     module: &mut Module,
     func: Func,
     pass: &PassEntry,
     settings: &Settings,
-    sink: &mut S,
+    trace: &mut dyn Trace,
 ) -> (u64, Result<(), PassError>) {
-    Runner::new(module).run(func, pass, settings, sink)
+    Runner::new(module).run(func, pass, settings, trace)
 }
 
 #[cfg(test)]
@@ -84,9 +84,9 @@ mod tests {
     use alloc::rc::Rc;
 
     use super::*;
-    use crate::edit::Remark;
     use crate::pass::find;
     use crate::text;
+    use crate::trace::Remark;
 
     const TEXT: &str = "kernel k(n: u32) {
 n1:
@@ -102,7 +102,7 @@ n3:
 
     /// The graph's address is its identity as long as it is held.
     fn graph(runner: &mut Runner<'_>, func: Func) -> Rc<crate::graph::Cfg> {
-        runner.with_view(func, &mut Silent, |view| view.cfg())
+        runner.with_view(func, &mut NoTrace, |view| view.cfg())
     }
 
     #[test]
@@ -113,11 +113,11 @@ n3:
         runner.know_graph(func);
         let before = graph(&mut runner, func);
         let pass = find("copy-prop").unwrap();
-        let (rewrites, _) = runner.run(func, pass, &pass.default_settings(), &mut Silent);
+        let (rewrites, _) = runner.run(func, pass, &pass.default_settings(), &mut NoTrace);
         assert_eq!(rewrites, 1);
         assert!(Rc::ptr_eq(&before, &graph(&mut runner, func)), "no edge has changed");
         let pass = find("simplify-cfg").unwrap();
-        let (rewrites, _) = runner.run(func, pass, &pass.default_settings(), &mut Silent);
+        let (rewrites, _) = runner.run(func, pass, &pass.default_settings(), &mut NoTrace);
         assert!(rewrites > 0);
         let after = graph(&mut runner, func);
         assert!(!Rc::ptr_eq(&before, &after));
@@ -130,7 +130,7 @@ n3:
         let func = module.funcs.keys().next().unwrap();
         let mut runner = Runner::new(&mut module);
         let before = graph(&mut runner, func);
-        runner.with_view(func, &mut Silent, |view| {
+        runner.with_view(func, &mut NoTrace, |view| {
             let block = view.func().block_by_name("n1").unwrap();
             let target = view.func().block_by_name("n3").unwrap();
             let inst = view.func().terminator(block).unwrap();

@@ -39,12 +39,12 @@ use super::branch_slice::BranchSlice;
 use super::fresh_knowledge::Seen;
 use super::last_assignment::{Doubt, assign_zeros, take_edges_away};
 use super::{Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark};
 use crate::flow::{LaneGroups, convergent_blocks};
 use crate::graph::{Cfg, PostDominators};
 use crate::ir::{Block, Function, Inst, InstData, Op, Operand};
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 
 /// Branches that are asked about one by one when not all may become plain; others stay.
 const ONE_BY_ONE: usize = 32;
@@ -61,7 +61,7 @@ impl Pass for SimplifyCfg {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, _: &Settings) -> Result<(), PassError> {
         let mut doubt = Doubt::default();
         let mut refused = BTreeSet::new();
         let slice = BranchSlice::of(view.func());
@@ -94,8 +94,8 @@ struct Constant {
 /// Branches whose outcome is known become plain ones, until there are no more or blocks have become unreachable, which
 /// have to go first: they may hold definitions that stand in the way. Those that one walk finds become plain after it:
 /// what it knows must not change under it.
-fn make_constant_branches_plain<S: Listener>(
-    view: &mut View<'_, S>,
+fn make_constant_branches_plain(
+    view: &mut View<'_>,
     slice: &BranchSlice,
     doubt: &mut Doubt,
     refused: &mut BTreeSet<Inst>,
@@ -128,8 +128,8 @@ fn make_constant_branches_plain<S: Listener>(
 }
 
 /// Those of the branches that may become plain without operations across lanes that then run with other lanes.
-fn keep_lane_groups<S: Listener>(
-    view: &mut View<'_, S>,
+fn keep_lane_groups(
+    view: &mut View<'_>,
     cfg: &Cfg,
     found: Vec<Constant>,
     refused: &mut BTreeSet<Inst>,
@@ -172,8 +172,8 @@ fn keep_lane_groups<S: Listener>(
 }
 
 /// The branches whose outcome is known to a walk over some of the blocks and instructions.
-fn constant_branches<S: Listener>(
-    view: &mut View<'_, S>,
+fn constant_branches(
+    view: &mut View<'_>,
     block_takes_part: impl Fn(usize) -> bool,
     inst_takes_part: impl Fn(Inst) -> bool,
 ) -> Vec<Constant> {
@@ -206,7 +206,7 @@ fn outcome(copies: &AvailableCopies, data: &InstData) -> Option<(Block, &'static
 }
 
 /// Makes branches plain in one rewrite, mostly one.
-fn make_branches_plain<S: Listener>(view: &mut View<'_, S>, branches: &[Constant], needs_zeros: bool) {
+fn make_branches_plain(view: &mut View<'_>, branches: &[Constant], needs_zeros: bool) {
     let [Constant { block, inst, target, why }, others @ ..] = branches else { return };
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
@@ -236,7 +236,7 @@ fn last_exit(func: &Function, cfg: &Cfg) -> Option<(Block, Inst)> {
 }
 
 /// Leaves of a block nothing but its `ret`, of zero where it returned something.
-fn keep_last_exit<S: Listener>(view: &mut View<'_, S>, block: Block, ret: Inst) {
+fn keep_last_exit(view: &mut View<'_>, block: Block, ret: Inst) {
     let func = view.func();
     let is_bare = func.layout.first_inst(block) == Some(ret);
     if is_bare && func.insts[ret].args.iter().all(|operand| operand.as_const().is_some()) {
@@ -257,7 +257,7 @@ fn keep_last_exit<S: Listener>(view: &mut View<'_, S>, block: Block, ret: Inst) 
 }
 
 /// Blocks that no entry reaches go away. Gives whether there are any.
-fn remove_unreachable_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) -> bool {
+fn remove_unreachable_blocks(view: &mut View<'_>, cfg: &Cfg) -> bool {
     let kept = last_exit(view.func(), cfg);
     if let Some((block, ret)) = kept {
         keep_last_exit(view, block, ret);
@@ -283,7 +283,7 @@ fn remove_unreachable_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) -> 
 
 /// Predecessors of an empty block go where it goes. Postorder settles a row of empty blocks from its end, so each
 /// branch is redirected once for every block that it leaves out. Gives whether there are any.
-fn leave_out_empty_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg, refused: &mut BTreeSet<Inst>) -> bool {
+fn leave_out_empty_blocks(view: &mut View<'_>, cfg: &Cfg, refused: &mut BTreeSet<Inst>) -> bool {
     let before = view.rewrites();
     let convergent = convergent_blocks(view.func());
     let has_endless_loops = convergent.is_some() && !PostDominators::compute(cfg).endless_loop_ends().is_empty();
@@ -323,18 +323,13 @@ fn leave_out_empty_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg, refuse
 }
 
 /// Are two targets of a block's branch one, but for an empty block on the way, and are there others?
-fn joins_sides<S: Listener>(view: &View<'_, S>, from: Block, empty: Block, target: Block) -> bool {
+fn joins_sides(view: &View<'_>, from: Block, empty: Block, target: Block) -> bool {
     let targets = view.func().successors(from);
     targets.contains(&target) && targets.iter().any(|other| ![empty, target].contains(other))
 }
 
 /// Do operations across lanes run with the same lanes when an empty block is left out?
-fn groups_are_kept_without<S: Listener>(
-    view: &mut View<'_, S>,
-    convergent: &FixedBitSet,
-    empty: Block,
-    target: Block,
-) -> bool {
+fn groups_are_kept_without(view: &mut View<'_>, convergent: &FixedBitSet, empty: Block, target: Block) -> bool {
     let (cfg, divergence) = (view.cfg(), view.divergence());
     let replaced = |&to: &Block| if to == empty { target } else { to };
     let predecessors = reachable_predecessors(&cfg, empty);
@@ -343,7 +338,7 @@ fn groups_are_kept_without<S: Listener>(
 }
 
 /// Says once why an empty block stays.
-fn tell_regrouping<S: Listener>(view: &mut View<'_, S>, empty: Block, target: Block, refused: &mut BTreeSet<Inst>) {
+fn tell_regrouping(view: &mut View<'_>, empty: Block, target: Block, refused: &mut BTreeSet<Inst>) {
     if view.func().terminator(empty).is_some_and(|inst| refused.insert(inst)) {
         view.miss(|func| {
             let (name, target_name) = (&func.blocks[empty].name, &func.blocks[target].name);
@@ -362,7 +357,7 @@ fn reachable_predecessors(cfg: &Cfg, block: Block) -> impl Iterator<Item = Block
 }
 
 /// Where a block goes that does nothing else.
-fn empty_block_target<S: Listener>(view: &View<'_, S>, block: Block) -> Option<Block> {
+fn empty_block_target(view: &View<'_>, block: Block) -> Option<Block> {
     let layout = &view.func().layout;
     let first = layout.first_inst(block).filter(|&first| layout.last_inst(block) == Some(first))?;
     let data = &view.func().insts[first];
@@ -371,11 +366,7 @@ fn empty_block_target<S: Listener>(view: &View<'_, S>, block: Block) -> Option<B
 
 /// A block takes in its only successor if it is that one's only predecessor. In reverse postorder the head of a line
 /// takes in the whole line, so each instruction moves once. Only blocks that `may_be_merged` are taken in.
-pub(super) fn merge_straight_lines<S: Listener>(
-    view: &mut View<'_, S>,
-    cfg: &Cfg,
-    may_be_merged: impl Fn(Block) -> bool,
-) {
+pub(super) fn merge_straight_lines(view: &mut View<'_>, cfg: &Cfg, may_be_merged: impl Fn(Block) -> bool) {
     let mut merged: SecondaryMap<Block, bool> = SecondaryMap::new();
     for &head in cfg.reverse_postorder() {
         if merged[head] {

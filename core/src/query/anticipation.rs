@@ -18,12 +18,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::forms::FormSet;
-use super::propagation::{Arrival, Local, Meeting, Problem, Propagation, Teller, Time};
+use super::propagation::{Arrival, Local, Meeting, Problem, Propagation, QuestionLog, Time};
 use super::snapshot::{DescentEnd, Snapshot};
 use super::unheard::Unheard;
 use crate::ir::{Block, Function};
-use crate::questions::Answer;
-use crate::view::Listener;
+use crate::trace::Answer;
 
 /// What is known of anticipatability.
 #[derive(Default)]
@@ -74,9 +73,9 @@ impl Problem for Anticipation<'_, '_> {
         Time { inquiry: 0, changes: first.map(|&form| self.snapshot.changes(form)).unwrap_or_default() }
     }
 
-    fn arrive<S: Listener>(&mut self, teller: &mut Teller<'_, S>, at: Arrival<FormSet>) -> Local<Self> {
+    fn arrive(&mut self, log: &mut QuestionLog<'_>, at: Arrival<FormSet>) -> Local<Self> {
         let Arrival { block, question: set, .. } = at;
-        match self.snapshot.descend(teller.func, block, set) {
+        match self.snapshot.descend(log.func, block, set) {
             DescentEnd::Same => Local::Answered("4", true, None),
             DescentEnd::Changed => Local::Answered("3", false, None),
             DescentEnd::Bottom(_) if self.snapshot.ways.down(block).is_empty() => Local::Answered("1", false, None),
@@ -84,9 +83,9 @@ impl Problem for Anticipation<'_, '_> {
         }
     }
 
-    fn meet<S: Listener>(
+    fn meet(
         &mut self,
-        _: &mut Teller<'_, S>,
+        _: &mut QuestionLog<'_>,
         _: Meeting<FormSet>,
         answers: &[(Block, bool)],
     ) -> (&'static str, bool) {

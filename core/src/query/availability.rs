@@ -33,15 +33,13 @@ use smallvec::SmallVec;
 use super::anticipation::{Anticipated, Anticipation};
 use super::forms::{Form, FormSet};
 use super::items::Occurrence;
-use super::propagation::{Arrival, Finding, Keeps, Local, Meeting, Problem, Propagation, RecordId, Teller, Time};
+use super::propagation::{Arrival, Finding, Keeps, Local, Meeting, Problem, Propagation, QuestionLog, RecordId, Time};
 use super::region::{BranchSet, Region};
 use super::snapshot::{Climb, ClimbEnd, Snapshot, Start, Step};
 use super::ways::Spot;
 use super::{DownSafety, Faulting};
-use crate::edit::Silent;
 use crate::ir::{Block, Function, Reg};
-use crate::questions::{Answer, Query, QuestionEvent, QuestionId};
-use crate::view::Listener;
+use crate::trace::{Answer, NoTrace, Query, QuestionEvent, QuestionId};
 
 /// Asked of a block's end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -309,7 +307,7 @@ impl Problem for Availability<'_, '_> {
 
     /// The rules, in this order: what is known (the engine has looked), rule 3 (the engine too), rule 2, then 4, 5 and 6
     /// instruction by instruction from below, 1 where control comes from outside, and 7.
-    fn arrive<S: Listener>(&mut self, teller: &mut Teller<'_, S>, at: Arrival<AvailabilityQuestion>) -> Local<Self> {
+    fn arrive(&mut self, log: &mut QuestionLog<'_>, at: Arrival<AvailabilityQuestion>) -> Local<Self> {
         let Arrival { block, question, record, id } = at;
         if self.snapshot.steps > self.budget {
             let why = self.notes.refuse(Refusal::Budget);
@@ -325,8 +323,8 @@ impl Problem for Availability<'_, '_> {
                 false => Local::Forwarded("7", question),
             };
         }
-        let climb = self.snapshot.climb(teller.func, block, Start::End, question.form, visit < self.visits);
-        tell_steps(teller, self.snapshot, id, &climb);
+        let climb = self.snapshot.climb(log.func, block, Start::End, question.form, visit < self.visits);
+        tell_steps(log, self.snapshot, id, &climb);
         let taken = self.taken(question.taken, &climb);
         let is_converted = !climb.steps.is_empty();
         if is_converted {
@@ -342,13 +340,11 @@ impl Problem for Availability<'_, '_> {
                 Local::Answered("5", Available::YES, self.snapshot.occurrence(occurrence).inst)
             }
             ClimbEnd::Changed => {
-                Local::Answered("4", Available::NO, self.snapshot.told_inst_at::<S>(teller.func, block, climb.place))
+                Local::Answered("4", Available::NO, self.snapshot.told_inst_at(log, block, climb.place))
             }
-            ClimbEnd::Again => Local::Answered(
-                "4",
-                Available::LIMITED,
-                self.snapshot.told_inst_at::<S>(teller.func, block, climb.place),
-            ),
+            ClimbEnd::Again => {
+                Local::Answered("4", Available::LIMITED, self.snapshot.told_inst_at(log, block, climb.place))
+            }
             ClimbEnd::Top if self.snapshot.ways.up(block).is_empty() => Local::Answered("1", Available::NO, None),
             ClimbEnd::Top => {
                 Local::Forwarded("7", AvailabilityQuestion { form: climb.form, taken, asker: question.asker })
@@ -356,9 +352,9 @@ impl Problem for Availability<'_, '_> {
         }
     }
 
-    fn meet<S: Listener>(
+    fn meet(
         &mut self,
-        teller: &mut Teller<'_, S>,
+        log: &mut QuestionLog<'_>,
         place: Meeting<AvailabilityQuestion>,
         answers: &[(Block, Available)],
     ) -> (&'static str, Available) {
@@ -382,10 +378,10 @@ impl Problem for Availability<'_, '_> {
         if count == 0 || self.insertion == Insertion::Never {
             return ("7", failed);
         }
-        match self.spots(teller, place, answers, is_real, from_outside) {
+        match self.spots(log, place, answers, is_real, from_outside) {
             Ok(spots) => {
                 for &spot in spots.iter().filter(|spot| !matches!(spot, Spot::Front(_))) {
-                    teller.tell(|func| QuestionEvent::Noted {
+                    log.record(|func| QuestionEvent::Noted {
                         id: place.id,
                         expression: self.snapshot.forms.text(self.snapshot.module, func, place.forwarded.form),
                         block: spot.block(),
@@ -431,10 +427,10 @@ pub struct Support {
 impl<'m> Availability<'_, 'm> {
     /// Is the value of a form available before an instruction? Gives what that leans on, or why it is not. `root` is the
     /// instruction's block, `id` the inquiry's number.
-    pub fn inquire<S: Listener>(
+    pub fn inquire(
         &mut self,
         known: &mut Propagation<AvailabilityQuestion, Available>,
-        teller: &mut Teller<'_, S>,
+        log: &mut QuestionLog<'_>,
         (root, before): (Block, Start),
         form: Form,
         id: QuestionId,
@@ -442,8 +438,8 @@ impl<'m> Availability<'_, 'm> {
         self.notes.inquiry += 1;
         self.notes.root = (Some(form), Detail::default());
         // The block counts as not visited, though what stands above the instruction is looked at first.
-        let climb = self.snapshot.climb(teller.func, root, before, form, true);
-        tell_steps(teller, self.snapshot, id, &climb);
+        let climb = self.snapshot.climb(log.func, root, before, form, true);
+        tell_steps(log, self.snapshot, id, &climb);
         let only = self.snapshot.forms.only(form);
         let taken = self.taken(only, &climb);
         self.notes.passes = climb.passes();
@@ -462,7 +458,7 @@ impl<'m> Availability<'_, 'm> {
         }
         let asker = self.region.asker(root);
         let question = AvailabilityQuestion { form: climb.form, taken, asker };
-        let Finding { answer, asked, .. } = known.inquire(self, teller, (root, &neighbours), question, id);
+        let Finding { answer, asked, .. } = known.inquire(self, log, (root, &neighbours), question, id);
         if answer.is_available && answer.is_real {
             let support = self.support(known, &asked);
             let in_front = support.insertions.iter().find_map(|&(spot, form)| match spot {
@@ -486,9 +482,9 @@ impl<'m> Availability<'_, 'm> {
     }
 
     /// Where answers that differ can be made the same.
-    fn spots<S: Listener>(
+    fn spots(
         &mut self,
-        teller: &mut Teller<'_, S>,
+        log: &mut QuestionLog<'_>,
         place: Meeting<AvailabilityQuestion>,
         answers: &[(Block, Available)],
         is_real: bool,
@@ -498,20 +494,20 @@ impl<'m> Availability<'_, 'm> {
         if !is_real {
             return Err(Refusal::NotThere);
         }
-        if from_outside && !teller.func.entries.is_empty() {
+        if from_outside && !log.func.entries.is_empty() {
             return Err(Refusal::NoPlace(form, place.block));
         }
-        if !self.is_anticipated(teller, place, place.forwarded.taken) {
+        if !self.is_anticipated(log, place, place.forwarded.taken) {
             return Err(Refusal::NotDownSafe(form, place.block));
         }
         let without = answers.iter().filter(|(_, answer)| !answer.is_available);
         let inside = without.map(|&(from, _)| self.snapshot.ways.spot(from, place.block));
         let spots: SmallVec<[Spot; 1]> = inside.chain(from_outside.then_some(Spot::Front(place.block))).collect();
         // In front of everything only parameters hold something.
-        let is_param = |&reg: &Reg| teller.func.param_of(reg).is_some();
+        let is_param = |&reg: &Reg| log.func.param_of(reg).is_some();
         let reads_unassigned = |spot: &&Spot| match spot {
             Spot::Front(_) => !self.snapshot.forms.regs(form).iter().all(is_param),
-            _ => self.snapshot.reads_unassigned(teller.func, spot.block(), form),
+            _ => self.snapshot.reads_unassigned(log.func, spot.block(), form),
         };
         if let Some(&spot) = spots.iter().find(reads_unassigned) {
             return Err(Refusal::Unassigned(form, spot));
@@ -525,10 +521,10 @@ impl<'m> Availability<'_, 'm> {
             }
         }
         if self.faulting != Faulting::Spec && self.snapshot.forms.expression(form).is_load() {
-            let may_fault = spots.iter().find(|&&spot| !self.snapshot.is_within_array(teller.func, spot, form));
+            let may_fault = spots.iter().find(|&&spot| !self.snapshot.is_within_array(log.func, spot, form));
             let only = self.snapshot.forms.only(form);
             if let Some(&spot) = may_fault
-                && !self.is_anticipated(teller, place, only)
+                && !self.is_anticipated(log, place, only)
             {
                 return Err(Refusal::MayFault(form, spot));
             }
@@ -536,13 +532,13 @@ impl<'m> Availability<'_, 'm> {
         Ok(spots)
     }
 
-    fn is_anticipated<S: Listener>(
+    fn is_anticipated(
         &mut self,
-        teller: &mut Teller<'_, S>,
+        log: &mut QuestionLog<'_>,
         place: Meeting<AvailabilityQuestion>,
         set: FormSet,
     ) -> bool {
-        anticipated(self.snapshot, self.anticipated, teller, (place.block, &[place.block]), set, Some(place.id))
+        anticipated(self.snapshot, self.anticipated, log, (place.block, &[place.block]), set, Some(place.id))
     }
 
     /// What the inquiry that has just succeeded leans on.
@@ -579,39 +575,39 @@ impl<'m> Availability<'_, 'm> {
 
 /// Is one of these forms anticipated at the blocks asked? Those who listen hear all that may be asked; it counts for nothing
 /// else, so that nothing depends on them.
-pub fn anticipated<S: Listener>(
+pub fn anticipated(
     snapshot: &mut Snapshot<'_>,
     known: &mut Anticipated,
-    teller: &mut Teller<'_, S>,
+    log: &mut QuestionLog<'_>,
     (root, asked): (Block, &[Block]),
     set: FormSet,
     parent: Option<QuestionId>,
 ) -> bool {
     if let Some(unheard) = &mut known.unheard {
-        return unheard.inquire(snapshot, teller.func, asked, set);
+        return unheard.inquire(snapshot, log.func, asked, set);
     }
-    if teller.is_heard() {
+    if log.is_traced() {
         let steps = snapshot.steps;
-        tell_anticipated(snapshot, known, teller, (root, asked), set, parent);
+        tell_anticipated(snapshot, known, log, (root, asked), set, parent);
         snapshot.steps = steps;
     }
-    let (mut silent, mut last_id) = (Silent, 0);
-    let mut silently = Teller::new(teller.func, &mut silent, &mut last_id);
+    let (mut silent, mut last_id) = (NoTrace, 0);
+    let mut silently = QuestionLog::new(log.func, &mut silent, &mut last_id);
     known.asked.inquire(&mut Anticipation { snapshot }, &mut silently, (root, asked), set, 0).answer
 }
 
 /// The same only for those who listen.
-pub fn tell_anticipated<S: Listener>(
+pub fn tell_anticipated(
     snapshot: &mut Snapshot<'_>,
     known: &mut Anticipated,
-    teller: &mut Teller<'_, S>,
+    log: &mut QuestionLog<'_>,
     (root, asked): (Block, &[Block]),
     set: FormSet,
     parent: Option<QuestionId>,
 ) -> bool {
-    let id = teller.number();
+    let id = log.number();
     let mut problem = Anticipation { snapshot };
-    teller.tell(|func| QuestionEvent::Began {
+    log.record(|func| QuestionEvent::Began {
         id,
         parent,
         query: Query::Anticipatability,
@@ -619,15 +615,15 @@ pub fn tell_anticipated<S: Listener>(
         root,
         inst: None,
     });
-    let answer = known.told.inquire(&mut problem, teller, (root, asked), set, id).answer;
-    teller.tell(|_| QuestionEvent::Ended { id, answer: Answer::Anticipated(answer) });
+    let answer = known.told.inquire(&mut problem, log, (root, asked), set, id).answer;
+    log.record(|_| QuestionEvent::Ended { id, answer: Answer::Anticipated(answer) });
     answer
 }
 
 /// Tells how a question's text changes on its way through a block.
-fn tell_steps<S: Listener>(teller: &mut Teller<'_, S>, snapshot: &Snapshot<'_>, id: QuestionId, climb: &Climb) {
+fn tell_steps(log: &mut QuestionLog<'_>, snapshot: &Snapshot<'_>, id: QuestionId, climb: &Climb) {
     for &Step { inst, above, .. } in &climb.steps {
-        teller.tell(|func| QuestionEvent::Converted {
+        log.record(|func| QuestionEvent::Converted {
             id,
             expression: snapshot.forms.text(snapshot.module, func, above),
             inst,

@@ -33,13 +33,11 @@ use alloc::vec::Vec;
 
 use smallvec::SmallVec;
 
-use crate::edit::Silent;
 use crate::ir::{Block, Function};
-use crate::questions::{Answer, Query, QuestionEvent, QuestionId};
-use crate::view::Listener;
+use crate::trace::{Answer, NoTrace, Query, QuestionEvent, QuestionId, Trace};
 use anticipation::Anticipated;
 use availability::{Availability, AvailabilityQuestion, Available, Notes, anticipated};
-use propagation::{Problem, Propagation, Teller};
+use propagation::{Problem, Propagation, QuestionLog};
 use speculation::{Hoistable, Speculation, SpeculationQuestion};
 use unheard::Unheard;
 
@@ -225,16 +223,16 @@ impl<'m> Inquiries<'m> {
     }
 
     /// Is what an instruction computes available before it? Gives what that leans on, or why not.
-    pub fn available<S: Listener>(
+    pub fn available(
         &mut self,
         func: &Function,
-        sink: &mut S,
+        trace: &mut dyn Trace,
         occurrence: Occurrence,
     ) -> Result<Support, Refusal> {
         let data = self.snapshot.occurrence(occurrence);
         let (&OccurrenceData { inst, block, form, .. }, start) = (data, data.start());
-        let mut teller = Teller::new(func, sink, &mut self.last_id);
-        let id = teller.number();
+        let mut log = QuestionLog::new(func, trace, &mut self.last_id);
+        let id = log.number();
         let (known, notes) = &mut self.availability;
         let mut problem = Availability {
             snapshot: &mut self.snapshot,
@@ -247,7 +245,7 @@ impl<'m> Inquiries<'m> {
             visits: self.rules.visits,
             budget: self.budget,
         };
-        teller.tell(|func| QuestionEvent::Began {
+        log.record(|func| QuestionEvent::Began {
             id,
             parent: None,
             query: Query::Availability,
@@ -255,21 +253,21 @@ impl<'m> Inquiries<'m> {
             root: block,
             inst,
         });
-        let found = problem.inquire(known, &mut teller, (block, start), form, id);
+        let found = problem.inquire(known, &mut log, (block, start), form, id);
         self.above = Some((occurrence, problem.snapshot.changes(form), problem.notes.passes));
         let is_available = found.is_ok();
         let answer = Answer::Available { is_available, is_real: is_available };
-        teller.tell(|_| QuestionEvent::Ended { id, answer });
+        log.record(|_| QuestionEvent::Ended { id, answer });
         found
     }
 
     /// Can an instruction move up in front of branches? Where it would not be available afterwards it cannot.
-    pub fn hoist<S: Listener>(&mut self, func: &Function, sink: &mut S, occurrence: Occurrence) -> Option<Hoist> {
+    pub fn hoist(&mut self, func: &Function, trace: &mut dyn Trace, occurrence: Occurrence) -> Option<Hoist> {
         let Some(shape) = &self.shape else { return None };
         let data = self.snapshot.occurrence(occurrence);
         let (&OccurrenceData { inst, block, form, .. }, start) = (data, data.start());
-        let mut teller = Teller::new(func, sink, &mut self.last_id);
-        let id = teller.number();
+        let mut log = QuestionLog::new(func, trace, &mut self.last_id);
+        let id = log.number();
         let crossing = self.rules.crossing;
         let region = &self.region;
         let is_crossed = |branch: Block| match crossing {
@@ -277,7 +275,7 @@ impl<'m> Inquiries<'m> {
             Crossing::Divergent => region.is_divergent(branch),
             Crossing::Everything => true,
         };
-        teller.tell(|func| QuestionEvent::Began {
+        log.record(|func| QuestionEvent::Began {
             id,
             parent: None,
             query: Query::Speculation,
@@ -308,15 +306,15 @@ impl<'m> Inquiries<'m> {
             budget: self.budget,
         };
         // Those who listen hear all that may be asked. It counts for nothing else, so that nothing depends on them.
-        let told = (is_asked && teller.is_heard())
-            .then(|| self.told.0.inquire(&mut problem, &mut teller, (block, &neighbours), question, id));
+        let told = (is_asked && log.is_traced())
+            .then(|| self.told.0.inquire(&mut problem, &mut log, (block, &neighbours), question, id));
         self.is_told_all &= problem.snapshot.steps <= self.budget;
         problem.snapshot.steps = steps;
         let mut problem = Speculation { sent: &mut self.sent, is_told: false, ..problem };
         let (mut answer, mut blocks, mut bad) = (Hoistable::NO, Vec::new(), Vec::new());
         if is_asked {
-            let (mut silent, mut last_id) = (Silent, 0);
-            let mut silently = Teller::new(func, &mut silent, &mut last_id);
+            let (mut silent, mut last_id) = (NoTrace, 0);
+            let mut silently = QuestionLog::new(func, &mut silent, &mut last_id);
             let known = &mut self.speculation;
             let found = known.inquire(&mut problem, &mut silently, (block, &neighbours), question, id);
             answer = found.answer;
@@ -333,7 +331,7 @@ impl<'m> Inquiries<'m> {
                 "and where it moves"
             );
         }
-        teller.tell(|_| QuestionEvent::Ended { id, answer: answer.told(&mut || blocks.clone()) });
+        log.record(|_| QuestionEvent::Ended { id, answer: answer.told(&mut || blocks.clone()) });
         // Where others lead on from there, it is inserted on the edge.
         let is_gap =
             |block: &Block| bad.contains(block) && self.snapshot.ways.spot(*block, *block) != Spot::End(*block);
@@ -348,7 +346,7 @@ impl<'m> Inquiries<'m> {
         let crossing = core::mem::replace(&mut self.rules.crossing, Crossing::Everything);
         core::mem::swap(&mut self.boldly.0, &mut self.speculation);
         core::mem::swap(&mut self.boldly.1, &mut self.sent);
-        let hoist = self.hoist(func, &mut Silent, occurrence);
+        let hoist = self.hoist(func, &mut NoTrace, occurrence);
         core::mem::swap(&mut self.boldly.0, &mut self.speculation);
         core::mem::swap(&mut self.boldly.1, &mut self.sent);
         self.rules.crossing = crossing;
@@ -365,10 +363,10 @@ impl<'m> Inquiries<'m> {
 
     /// Is every element of a vector available before it, with nothing inserted? Gives what each leans on. Those who listen hear of
     /// it if all are.
-    pub fn available_elements<S: Listener>(
+    pub fn available_elements(
         &mut self,
         func: &Function,
-        sink: &mut S,
+        trace: &mut dyn Trace,
         occurrence: Occurrence,
     ) -> Option<Vec<(Occurrence, Support)>> {
         let elements: SmallVec<[Occurrence; 4]> = self.snapshot.elements(occurrence).into();
@@ -378,12 +376,12 @@ impl<'m> Inquiries<'m> {
         }
         let found: Option<Vec<_>> =
             elements.iter().map(|&element| Some((element, self.is_covered(func, element)?))).collect();
-        if S::LISTENS && found.is_some() {
+        if trace.is_on() && found.is_some() {
             // Asked afresh, as if nothing were known; it looks at nothing more.
             let steps = self.snapshot.steps;
             let mut asked = Asked::default();
             for element in elements {
-                self.tell_covered(func, sink, element, &mut asked);
+                self.tell_covered(func, trace, element, &mut asked);
             }
             self.snapshot.steps = steps;
         }
@@ -410,15 +408,15 @@ impl<'m> Inquiries<'m> {
     }
 
     /// Is what an instruction computes available before it, with insertions wherever it is down-safe?
-    pub fn available_anywhere<S: Listener>(
+    pub fn available_anywhere(
         &mut self,
         func: &Function,
-        sink: &mut S,
+        trace: &mut dyn Trace,
         occurrence: Occurrence,
     ) -> Result<Support, Refusal> {
         let insertion = core::mem::replace(&mut self.rules.insertion, Insertion::Anywhere);
         core::mem::swap(&mut self.anywhere, &mut self.availability);
-        let found = self.available(func, sink, occurrence);
+        let found = self.available(func, trace, occurrence);
         core::mem::swap(&mut self.anywhere, &mut self.availability);
         self.rules.insertion = insertion;
         found
@@ -467,12 +465,12 @@ impl<'m> Inquiries<'m> {
         Rules { insertion, down_safety, faulting, ..self.rules }
     }
 
-    fn tell_covered<S: Listener>(&mut self, func: &Function, sink: &mut S, occurrence: Occurrence, asked: &mut Asked) {
+    fn tell_covered(&mut self, func: &Function, trace: &mut dyn Trace, occurrence: Occurrence, asked: &mut Asked) {
         let &OccurrenceData { inst, block, form, .. } = self.snapshot.occurrence(occurrence);
         let mut last_id = self.last_id;
-        let mut teller = Teller::new(func, sink, &mut last_id);
-        let id = teller.number();
-        teller.tell(|func| QuestionEvent::Began {
+        let mut log = QuestionLog::new(func, trace, &mut last_id);
+        let id = log.number();
+        log.record(|func| QuestionEvent::Began {
             id,
             parent: None,
             query: Query::Availability,
@@ -480,9 +478,9 @@ impl<'m> Inquiries<'m> {
             root: block,
             inst,
         });
-        let is_available = self.ask(&mut teller, id, occurrence, self.nothing_inserted(), asked).is_ok();
+        let is_available = self.ask(&mut log, id, occurrence, self.nothing_inserted(), asked).is_ok();
         let answer = Answer::Available { is_available, is_real: is_available };
-        teller.tell(|_| QuestionEvent::Ended { id, answer });
+        log.record(|_| QuestionEvent::Ended { id, answer });
         self.last_id = last_id;
     }
 
@@ -493,16 +491,16 @@ impl<'m> Inquiries<'m> {
         rules: Rules,
         asked: &mut Asked,
     ) -> Result<Support, Refusal> {
-        let (mut silent, mut last_id) = (Silent, self.last_id);
-        let mut teller = Teller::new(func, &mut silent, &mut last_id);
-        let found = self.ask(&mut teller, 0, occurrence, rules, asked);
+        let (mut silent, mut last_id) = (NoTrace, self.last_id);
+        let mut log = QuestionLog::new(func, &mut silent, &mut last_id);
+        let found = self.ask(&mut log, 0, occurrence, rules, asked);
         self.last_id = last_id;
         found
     }
 
-    fn ask<S: Listener>(
+    fn ask(
         &mut self,
-        teller: &mut Teller<'_, S>,
+        log: &mut QuestionLog<'_>,
         id: QuestionId,
         occurrence: Occurrence,
         rules: Rules,
@@ -521,7 +519,7 @@ impl<'m> Inquiries<'m> {
             visits: rules.visits,
             budget: self.budget,
         };
-        problem.inquire(known, teller, (block, start), form, id)
+        problem.inquire(known, log, (block, start), form, id)
     }
 
     /// What was to be inserted is not, and what has been said to come from there does not.
@@ -547,10 +545,10 @@ impl<'m> Inquiries<'m> {
             return self.snapshot.is_computed_behind(func, &behind, form, self.budget);
         }
         let set = self.snapshot.forms.only(form);
-        let mut silent = Silent;
-        let mut teller = Teller::new(func, &mut silent, &mut self.last_id);
+        let mut silent = NoTrace;
+        let mut log = QuestionLog::new(func, &mut silent, &mut self.last_id);
         let Some(&root) = behind.first() else { return false };
-        anticipated(&mut self.snapshot, &mut self.anticipation, &mut teller, (root, &behind), set, None)
+        anticipated(&mut self.snapshot, &mut self.anticipation, &mut log, (root, &behind), set, None)
     }
 
     /// A block has been put in front of the only entry. What is known was found without it.

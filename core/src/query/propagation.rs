@@ -45,8 +45,7 @@ use smallvec::SmallVec;
 use super::known::Known;
 use super::snapshot::Changes;
 use crate::ir::{Block, Function, Inst};
-use crate::questions::{Answer, QuestionEvent, QuestionId};
-use crate::view::Listener;
+use crate::trace::{Answer, Event, QuestionEvent, QuestionId, Topic, Trace};
 
 /// What a block says to a question that comes to it.
 pub enum Local<P: Problem> {
@@ -83,11 +82,11 @@ pub trait Problem: Sized {
     /// Now.
     fn time(&self, question: Self::Question) -> Time;
     /// What a block says to a question.
-    fn arrive<S: Listener>(&mut self, teller: &mut Teller<'_, S>, at: Arrival<Self::Question>) -> Local<Self>;
+    fn arrive(&mut self, log: &mut QuestionLog<'_>, at: Arrival<Self::Question>) -> Local<Self>;
     /// What the neighbours' answers to a forwarded question amount to.
-    fn meet<S: Listener>(
+    fn meet(
         &mut self,
-        teller: &mut Teller<'_, S>,
+        log: &mut QuestionLog<'_>,
         place: Meeting<Self::Question>,
         answers: &[(Block, Self::Answer)],
     ) -> (&'static str, Self::Answer);
@@ -297,17 +296,19 @@ const LONG: usize = 32;
 /// So many verdicts are compared with a new one: those of one inquiry are few.
 const LATEST: usize = 4;
 
-/// Tells those who listen, and gives out numbers.
-pub struct Teller<'s, S> {
+/// The steps of questions about a function: their numbers, and what of them a trace keeps.
+pub struct QuestionLog<'s> {
     /// The function that is asked about.
     pub func: &'s Function,
-    sink: &'s mut S,
+    trace: &'s mut dyn Trace,
+    is_traced: bool,
     next: &'s mut QuestionId,
 }
 
-impl<'s, S: Listener> Teller<'s, S> {
-    pub fn new(func: &'s Function, sink: &'s mut S, next: &'s mut QuestionId) -> Self {
-        Teller { func, sink, next }
+impl<'s> QuestionLog<'s> {
+    pub fn new(func: &'s Function, trace: &'s mut dyn Trace, next: &'s mut QuestionId) -> Self {
+        let is_traced = trace.is_on();
+        QuestionLog { func, trace, is_traced, next }
     }
 
     /// A number that has not been given out.
@@ -316,15 +317,17 @@ impl<'s, S: Listener> Teller<'s, S> {
         *self.next
     }
 
-    /// Does anybody hear of questions?
-    pub fn is_heard(&self) -> bool {
-        S::LISTENS && self.sink.hears_of_questions()
+    /// Does the trace keep steps of questions?
+    #[inline]
+    pub fn is_traced(&mut self) -> bool {
+        self.is_traced && self.trace.wants(Topic::Question)
     }
 
-    /// Tells what happened. Not even built where nobody listens, or has heard of so much that no more is kept.
-    pub fn tell(&mut self, event: impl FnOnce(&Function) -> QuestionEvent) {
-        if self.is_heard() {
-            self.sink.told_of(event(self.func));
+    /// Records a step, which is built only if the trace wants it.
+    #[inline]
+    pub fn record(&mut self, event: impl FnOnce(&Function) -> QuestionEvent) {
+        if self.is_traced() {
+            self.trace.record(Event::Question(event(self.func)));
         }
     }
 }
@@ -471,10 +474,10 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
     }
 
     /// Asks `neighbours` on behalf of a block. `id` is the inquiry's number.
-    pub fn inquire<P: Problem<Question = Q, Answer = A>, S: Listener>(
+    pub fn inquire<P: Problem<Question = Q, Answer = A>>(
         &mut self,
         problem: &mut P,
-        teller: &mut Teller<'_, S>,
+        log: &mut QuestionLog<'_>,
         (block, neighbours): (Block, &[Block]),
         question: Q,
         id: QuestionId,
@@ -491,7 +494,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
             place: NONE,
             id,
         });
-        self.run(problem, teller, neighbours)
+        self.run(problem, log, neighbours)
     }
 
     fn number(&mut self, question: Q) -> Number {
@@ -502,10 +505,10 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
         })
     }
 
-    fn run<P: Problem<Question = Q, Answer = A>, S: Listener>(
+    fn run<P: Problem<Question = Q, Answer = A>>(
         &mut self,
         problem: &mut P,
-        teller: &mut Teller<'_, S>,
+        log: &mut QuestionLog<'_>,
         neighbours: &[Block],
     ) -> Finding<A> {
         loop {
@@ -519,7 +522,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
             let Some(&next) = next else {
                 let forwarded = self.questions[frame.forwarded as usize];
                 let place = Meeting { block: frame.block, forwarded, record: frame.record, id: frame.id };
-                let (rule, answer) = problem.meet(teller, place, &self.answers[first_answer..]);
+                let (rule, answer) = problem.meet(log, place, &self.answers[first_answer..]);
                 let Some(frame) = self.frames.pop() else { unreachable!("it was looked at just now") };
                 let Some(record) = frame.record else {
                     // Nothing is under way any more.
@@ -531,7 +534,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
                     return Finding { answer, asked };
                 };
                 let keeps = problem.keeps(record, &answer);
-                teller.tell(|_| {
+                log.record(|_| {
                     let mut ends = || match keeps {
                         Keeps::Nothing => vec![frame.block],
                         Keeps::Ends | Keeps::Asked => self.ends(self.answered(first_answer), P::is_good).blocks,
@@ -552,8 +555,8 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
                 continue;
             };
             let (number, question) = (frame.forwarded, self.questions[frame.forwarded as usize]);
-            let id = teller.number();
-            teller.tell(|func| {
+            let id = log.number();
+            log.record(|func| {
                 let (expression, mover) = problem.describe(func, question);
                 let &Frame { id: parent, block: from, rule, .. } = frame;
                 let rule = frame.record.map(|_| self.rules[usize::from(rule)]);
@@ -566,7 +569,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
                 && let Some((answer, rule, cohort)) = self.known_answer(problem, known, question)
             {
                 let known = if known < VERDICTS { known } else { NONE };
-                teller.tell(|_| {
+                log.record(|_| {
                     let answer = problem
                         .answer(&answer, &mut || self.ends(SmallVec::from_elem((next, known), 1), P::is_good).blocks);
                     QuestionEvent::Answered { id, rule, answer, because: None }
@@ -578,9 +581,9 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
             let time = self.time(problem.time(question));
             let state = State::UnderWay { depth };
             self.records.push(Record { block: next, question: number, state, cohort: None.into(), time });
-            match problem.arrive(teller, Arrival { block: next, question, record, id }) {
+            match problem.arrive(log, Arrival { block: next, question, record, id }) {
                 Local::Answered(rule, answer, because) => {
-                    teller.tell(|_| {
+                    log.record(|_| {
                         let answer = problem.answer(&answer, &mut || vec![next]);
                         QuestionEvent::Answered { id, rule, answer, because }
                     });

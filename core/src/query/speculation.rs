@@ -25,13 +25,12 @@ use smallvec::SmallVec;
 use super::anticipation::Anticipated;
 use super::availability::{anticipated, tell_anticipated};
 use super::forms::Form;
-use super::propagation::{Arrival, Keeps, Local, Meeting, Problem, RecordId, Teller, Time};
+use super::propagation::{Arrival, Keeps, Local, Meeting, Problem, QuestionLog, RecordId, Time};
 use super::region::{Region, Shape};
 use super::snapshot::Snapshot;
 use super::ways::Spot;
 use crate::ir::{Block, Function};
-use crate::questions::Answer;
-use crate::view::Listener;
+use crate::trace::Answer;
 
 /// Asked of a block: can it come here or further up?
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,19 +89,12 @@ pub struct Speculation<'q, 'm> {
 }
 
 impl Speculation<'_, '_> {
-    fn is_down_safe<S: Listener>(
-        &mut self,
-        teller: &mut Teller<'_, S>,
-        root: Block,
-        asked: &[Block],
-        form: Form,
-        id: u32,
-    ) -> bool {
+    fn is_down_safe(&mut self, log: &mut QuestionLog<'_>, root: Block, asked: &[Block], form: Form, id: u32) -> bool {
         let set = self.snapshot.forms.only(form);
         if self.is_told {
-            return tell_anticipated(self.snapshot, self.anticipated, teller, (root, asked), set, Some(id));
+            return tell_anticipated(self.snapshot, self.anticipated, log, (root, asked), set, Some(id));
         }
-        anticipated(self.snapshot, self.anticipated, teller, (root, asked), set, Some(id))
+        anticipated(self.snapshot, self.anticipated, log, (root, asked), set, Some(id))
     }
 
     fn rule_of(&self, record: Option<RecordId>) -> &'static str {
@@ -147,7 +139,7 @@ impl Problem for Speculation<'_, '_> {
     }
 
     /// The rules in their order, of which the engine has asked the second one.
-    fn arrive<S: Listener>(&mut self, teller: &mut Teller<'_, S>, at: Arrival<SpeculationQuestion>) -> Local<Self> {
+    fn arrive(&mut self, log: &mut QuestionLog<'_>, at: Arrival<SpeculationQuestion>) -> Local<Self> {
         let Arrival { block, question: SpeculationQuestion { form, mover }, record, id } = at;
         if self.snapshot.steps > self.budget {
             return Local::Answered("budget", Hoistable::NO, None);
@@ -161,8 +153,8 @@ impl Problem for Speculation<'_, '_> {
         };
         let depends = is_branch && is_decided(mover);
         let upward = |depends: bool| SpeculationQuestion { form, mover: if depends { block } else { mover } };
-        let (rule, forwarded) = if let Some(place) = self.snapshot.changed_in(teller.func, block, form) {
-            let because = self.snapshot.told_inst_at::<S>(teller.func, block, place);
+        let (rule, forwarded) = if let Some(place) = self.snapshot.changed_in(log.func, block, form) {
+            let because = self.snapshot.told_inst_at(log, block, place);
             return match (is_crossed, depends) {
                 (true, true) => Local::Answered("3-i-a", Hoistable::HERE, because),
                 (true, false) => Local::Answered("3-i-b", Hoistable::NO, because),
@@ -172,7 +164,7 @@ impl Problem for Speculation<'_, '_> {
             (if depends { "4-i" } else { "4-ii" }, upward(depends))
         } else if is_branch {
             let successors: SmallVec<[Block; 4]> = self.snapshot.ways.down(block).into();
-            if !self.is_down_safe(teller, block, &successors, form, id) {
+            if !self.is_down_safe(log, block, &successors, form, id) {
                 return Local::Answered("5-ii", Hoistable { expires: true, ..Hoistable::NO }, None);
             }
             (if depends { "5-i-a" } else { "5-i-b" }, upward(depends))
@@ -186,9 +178,9 @@ impl Problem for Speculation<'_, '_> {
         Local::Forwarded(rule, forwarded)
     }
 
-    fn meet<S: Listener>(
+    fn meet(
         &mut self,
-        teller: &mut Teller<'_, S>,
+        log: &mut QuestionLog<'_>,
         place: Meeting<SpeculationQuestion>,
         answers: &[(Block, Hoistable)],
     ) -> (&'static str, Hoistable) {
@@ -208,7 +200,7 @@ impl Problem for Speculation<'_, '_> {
             };
             if without.len() < answers.len()
                 && without.iter().all(can_take)
-                && self.is_down_safe(teller, place.block, &[place.block], place.forwarded.form, place.id)
+                && self.is_down_safe(log, place.block, &[place.block], place.forwarded.form, place.id)
             {
                 // The ways to those who cannot end with them.
                 can_hoist = true;

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use crate::edit::{Fact, RemarkKind};
 use crate::ir::Function;
 use crate::journal::Event;
 use crate::pass::Size;
 use crate::session::Session;
+use crate::trace::{Fact, RemarkKind};
 
 /// What a pipeline did.
 #[derive(Clone, PartialEq, Debug, Serialize)]

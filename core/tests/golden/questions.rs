@@ -10,9 +10,9 @@ use libtest_mimic::Failed;
 use warpscope_core::ir::{Block, Function};
 use warpscope_core::journal::Inquiry;
 use warpscope_core::pass::parse_pipeline;
-use warpscope_core::questions::{Answer, QuestionEvent, QuestionId};
 use warpscope_core::session::{Options, Session};
 use warpscope_core::text::instruction_text;
+use warpscope_core::trace::{Answer, QuestionEvent, QuestionId};
 
 use crate::{Golden, command};
 

@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use warpscope_core::edit::Fact;
 use warpscope_core::ir::{Func, Function, Inst};
 use warpscope_core::pass::azp::survey::{Effect, Estimate, Survey, Surveyed, survey};
 use warpscope_core::pass::{Settings, Step};
 use warpscope_core::session::Session;
+use warpscope_core::trace::Fact;
 
 use crate::message::{Candidate, CandidateFigures, Candidates, Paint, Painting};
 

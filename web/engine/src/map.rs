@@ -4,10 +4,10 @@
 //! compiled for the frames that were profiled. With a profile of its own at each point there would be no break-even to see,
 //! since the pass transforms nothing where it would lose.
 
-use warpscope_core::edit::{Fact, Remark};
 use warpscope_core::ir::{Func, Function, Inst, Module, Op, Operand, Reg};
 use warpscope_core::report::ProfileReport;
 use warpscope_core::session::Session;
+use warpscope_core::trace::{Fact, Remark};
 
 use crate::message::{Bench, Cell, Check, MapPiece, Mapped, Settings};
 use crate::simulation::{profiled, run_module};

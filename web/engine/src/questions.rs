@@ -5,9 +5,9 @@ mod narration;
 use std::ops::Range;
 
 use warpscope_core::ir::Func;
-use warpscope_core::journal::{Inquiry, MAX_TOLD};
-use warpscope_core::questions::{QuestionEvent, QuestionSink};
+use warpscope_core::journal::{Inquiry, MAX_DETAILS};
 use warpscope_core::session::Session;
+use warpscope_core::trace::QuestionEvent;
 
 use crate::message::{Course, Questions};
 use crate::walk::course;
@@ -102,7 +102,7 @@ pub fn questions(
     let happened = happened.collect();
     // What is asked behind that is not kept, of this pass and of those behind it.
     let is_last = || (pass + 1..journal.passes().len()).all(|later| !asks(&journal.inquiries(later)));
-    let cut_after = (!journal.hears_of_questions() && is_last()).then_some(MAX_TOLD);
+    let cut_after = (!journal.has_room() && is_last()).then_some(MAX_DETAILS);
     Some(Questions { course, first: shown.start, happened, cut_after })
 }
 
@@ -239,7 +239,7 @@ mod tests {
         }
         source += "first200:\n    ret\n}\n";
         let told = listen(&bench(&source, &["preqp"]), Position::END, 0).expect("it asks");
-        assert_eq!(told.cut_after, Some(MAX_TOLD));
+        assert_eq!(told.cut_after, Some(MAX_DETAILS));
         let told = listen(&bench(FIGURE_2, &["preqp"]), Position::END, 0).expect("it asks");
         assert_eq!(told.cut_after, None);
     }
@@ -249,7 +249,7 @@ mod tests {
         let event = |parent| QuestionEvent::Began {
             id: 1,
             parent,
-            query: warpscope_core::questions::Query::Availability,
+            query: warpscope_core::trace::Query::Availability,
             expression: String::new(),
             root: warpscope_core::ir::Block::from_u32(0),
             inst: None,

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use warpscope_core::edit::{Fact, Remark as CoreRemark, RemarkKind};
 use warpscope_core::ir::{Block, Func, Function, Module, WarpCounts};
 use warpscope_core::pass::{Step, parse_pipeline};
 use warpscope_core::profile;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::text::LineIndex;
+use warpscope_core::trace::Remark as CoreRemark;
+use warpscope_core::trace::{Fact, RemarkKind};
 
 use crate::candidates::{candidates, pass_at_hand};
 use crate::comparison::{Listing, compare};

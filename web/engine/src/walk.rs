@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use warpscope_core::edit::{Fact, Remark};
 use warpscope_core::ir::{Block, Func, Function};
 use warpscope_core::journal::Moment;
 use warpscope_core::session::Session;
-use warpscope_core::value_table::{Row, TableEvent, ValueTable};
+use warpscope_core::trace::{Fact, Remark, TableEvent};
+use warpscope_core::value_table::{Row, ValueTable};
 
 use crate::message::{Course, Finding, Happening, HappeningKind, OpenScope, RowMark, ValueRow, ValueWalk};
 

@@ -26,9 +26,9 @@ mod llvm;
 mod program;
 
 use cranelift_entity::SecondaryMap;
-use warpscope_core::edit::Silent;
 use warpscope_core::ir::{Func, Function, Op, Reg};
 use warpscope_core::pass::{Runner, Settings, parse_pipeline};
+use warpscope_core::trace::NoTrace;
 use warpscope_core::verify;
 
 use crate::inputs::SIZES;
@@ -145,7 +145,7 @@ fn measure_ours(name: &str, size: usize, program: &Program, passes: &str, asked:
         let timed = report::timed(|| {
             for step in &steps {
                 let settings = Settings { knobs: step.knob_values(), ..step.entry().default_settings() };
-                runner.run(func, step.entry(), &settings, &mut Silent).1.expect("nothing in the way");
+                runner.run(func, step.entry(), &settings, &mut NoTrace).1.expect("nothing in the way");
             }
         });
         left = instructions(&runner.module().funcs[func]);

@@ -37,13 +37,14 @@ use super::candidates::Numbered;
 use super::opportunity::reg_of;
 use super::scene::Scene;
 use super::special::{has_zero_comparison, has_zero_test, is_predicate, zero_test};
-use crate::edit::{Fact, Place, Remark, Rewrite};
+use crate::edit::Rewrite;
 use crate::flow::Elements;
 use crate::ir::{
     Address, AddressBase, AtomicOp, Block, Cmp, Comments, Function, Global, GlobalData, Guard, Inst, InstData, Module,
     Op, Opcode, Operand, Reg, Space, Span, Special, Symbol, Type, Write,
 };
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Place, Remark};
+use crate::view::View;
 
 /// Bytes of a counter.
 const COUNTER_BYTES: i64 = 8;
@@ -99,7 +100,7 @@ pub(super) fn counted(scene: &Scene<'_>) -> Vec<Counted> {
 }
 
 /// Lets a function count them.
-pub(super) fn instrument<S: Listener>(view: &mut View<'_, S>, counted: &[Counted]) {
+pub(super) fn instrument(view: &mut View<'_>, counted: &[Counted]) {
     let Some(entry) = view.func().entry_block().filter(|_| !counted.is_empty()) else { return };
     let module = view.module();
     let stem = format!("{}_zeros", view.func().name);
@@ -168,8 +169,8 @@ fn told(it: &Counted, block: Block, global: &str, counter: usize) -> Remark {
 }
 
 /// Puts in what counts a candidate. `leader` tells whether a lane is the first of those that are here, once it is known.
-fn count<S: Listener>(
-    rewrite: &mut Rewrite<'_, '_, S>,
+fn count(
+    rewrite: &mut Rewrite<'_, '_>,
     at: Place,
     it: &Counted,
     (global, counter): (Global, usize),
@@ -228,8 +229,8 @@ fn count<S: Listener>(
 }
 
 /// A new register with what an instruction computes.
-fn put<S: Listener>(
-    rewrite: &mut Rewrite<'_, '_, S>,
+fn put(
+    rewrite: &mut Rewrite<'_, '_>,
     at: Place,
     opcode: Opcode,
     ty: Type,

@@ -66,11 +66,11 @@ use smallvec::SmallVec;
 
 use super::if_convert::{LANES, resident_warps};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::edit::Remark;
 use crate::flow::Elements;
 use crate::ir::{Inst, Reg};
 use crate::machine::Machine;
-use crate::view::{Listener, View};
+use crate::trace::Remark;
+use crate::view::View;
 use candidates::{Candidate, Filtered, Standings, WhyNot, candidates, values_of};
 use choice::Choice;
 use hoisting::Hoisting;
@@ -149,7 +149,7 @@ impl Pass for Azp {
         needs_fast_math: true,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let rules = Rules::new(view, settings);
         if settings.knobs.switch("instrument") {
             count_zeros(view, &rules);
@@ -177,7 +177,7 @@ struct Rules {
 }
 
 impl Rules {
-    fn new<S: Listener>(view: &View<'_, S>, settings: &Settings) -> Rules {
+    fn new(view: &View<'_>, settings: &Settings) -> Rules {
         let knobs = &settings.knobs;
         let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
         let launch = view.module().stated_launch_of(&view.func().name);
@@ -281,7 +281,7 @@ impl Round {
 }
 
 /// Lets the function count the zeros of its candidates.
-fn count_zeros<S: Listener>(view: &mut View<'_, S>, rules: &Rules) {
+fn count_zeros(view: &mut View<'_>, rules: &Rules) {
     let memory = Memory::of(view.func(), rules.prices);
     let known = Analyses::of(view, &memory);
     let counted = counted(&Scene::new(view.func(), known, &memory, rules.fast_math, None));
@@ -289,11 +289,11 @@ fn count_zeros<S: Listener>(view: &mut View<'_, S>, rules: &Rules) {
 }
 
 /// Transforms for the best candidate, again and again.
-fn transform_best<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> Result<(), PassError> {
+fn transform_best(view: &mut View<'_>, rules: &Rules) -> Result<(), PassError> {
     let mut memory = Memory::of(view.func(), rules.prices);
     for number in 1.. {
         // Behind the last transformation a round only says what is left to do.
-        if !S::LISTENS && number > rules.limit.max(1) {
+        if !view.is_traced() && number > rules.limit.max(1) {
             break;
         }
         let Some(round) = look_and_tell(view, rules, &mut memory, number, &Choice::Best)? else { break };
@@ -305,7 +305,7 @@ fn transform_best<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> Result<
 }
 
 /// Transforms for one candidate.
-fn transform_for<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: u32) -> Result<(), PassError> {
+fn transform_for(view: &mut View<'_>, rules: &Rules, number: u32) -> Result<(), PassError> {
     let mut memory = Memory::of(view.func(), rules.prices);
     let Some(round) = look_and_tell(view, rules, &mut memory, 1, &Choice::Number(number))? else { return Ok(()) };
     if round.judged().all(|judged| judged.candidate.number != number) {
@@ -316,7 +316,7 @@ fn transform_for<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: u32
 }
 
 /// Transforms for what the oracle keeps.
-fn transform_as_answered<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> Result<(), PassError> {
+fn transform_as_answered(view: &mut View<'_>, rules: &Rules) -> Result<(), PassError> {
     let mut memory = Memory::of(view.func(), rules.prices);
     // Where the estimate takes nothing, nothing is run.
     let is_something_taken = look(view, rules, &mut memory, 1, &Choice::Best).is_some_and(|first| first.plan.is_some());
@@ -338,8 +338,8 @@ fn transform_as_answered<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> 
 }
 
 /// One round without a word. Gives what was transformed for.
-fn transform<S: Listener>(
-    view: &mut View<'_, S>,
+fn transform(
+    view: &mut View<'_>,
     rules: &Rules,
     memory: &mut Memory,
     number: i64,
@@ -350,8 +350,8 @@ fn transform<S: Listener>(
 }
 
 /// Looks at all candidates and says why they are refused. None where no profile speaks of any.
-fn look_and_tell<S: Listener>(
-    view: &mut View<'_, S>,
+fn look_and_tell(
+    view: &mut View<'_>,
     rules: &Rules,
     memory: &mut Memory,
     number: i64,
@@ -374,8 +374,8 @@ fn look_and_tell<S: Listener>(
 }
 
 /// Transforms for what a round has chosen, if it has a plan, and gives what that was.
-fn carry_out<S: Listener>(
-    view: &mut View<'_, S>,
+fn carry_out(
+    view: &mut View<'_>,
     memory: &mut Memory,
     mut round: Round,
     with_more: impl FnOnce(Remark) -> Remark,
@@ -392,13 +392,7 @@ fn carry_out<S: Listener>(
 }
 
 /// Looks at all candidates. None where no profile speaks of any.
-fn look<S: Listener>(
-    view: &mut View<'_, S>,
-    rules: &Rules,
-    memory: &mut Memory,
-    number: i64,
-    choice: &Choice<'_>,
-) -> Option<Round> {
+fn look(view: &mut View<'_>, rules: &Rules, memory: &mut Memory, number: i64, choice: &Choice<'_>) -> Option<Round> {
     if memory.zeros.is_empty() {
         return None;
     }
@@ -408,7 +402,7 @@ fn look<S: Listener>(
     let func = view.func();
     let changed_blocks = change.as_ref().and_then(|(_, change)| change.changed_blocks(func));
     // What is known already is not listed again, unless somebody is to be told.
-    let lists_all = S::LISTENS || change.is_none();
+    let lists_all = view.is_traced() || change.is_none();
     let inside = inside.zip(changed_blocks.as_deref());
     let scene = Scene::new(func, known, memory, rules.fast_math, inside);
     let changed = change.and_then(|(past, change)| Changed::between(&past, &change, &scene));

@@ -27,11 +27,11 @@ use alloc::vec::Vec;
 use super::scene::Memory;
 use super::{Choice, Rules, Versioned, transform};
 use crate::derive::launch_under;
-use crate::edit::Silent;
 use crate::ir::{Func, FuncKind, Function, Module};
 use crate::machine::Machine;
 use crate::pass::PassError;
 use crate::sim::{Progress, Settings, SimError, Simulation};
+use crate::trace::NoTrace;
 use crate::view::{Analyses, View};
 
 /// Instructions of warps that all runs together may take.
@@ -165,7 +165,7 @@ impl Trial {
         let mut memory = Memory::of(func, rules.prices);
         for number in done as i64 + 1..=rules.limit {
             let mut func = steps.last().map_or(func, |(_, func)| func).clone();
-            let mut nobody = Silent;
+            let mut nobody = NoTrace;
             let mut view = View::new(&self.module, &mut func, &mut nobody, Analyses::default());
             let transformed = transform(&mut view, rules, &mut memory, number, &Choice::BestBut(refused));
             drop(view);

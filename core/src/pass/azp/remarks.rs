@@ -16,9 +16,9 @@ use alloc::vec::Vec;
 use super::candidates::{Filtered, WhyNot};
 use super::opportunity::Refusal;
 use super::{Judged, Round, Rules, Unestimated, oracle};
-use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Inst, Reg};
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 
 impl Judged {
     /// The figures of the estimate as details of a remark. Times are in cycles for each run by a warp.
@@ -130,7 +130,7 @@ pub(super) fn refused(func: &Function, rules: &Rules, judged: &Judged, why: Refu
 }
 
 /// No profile speaks of zeros.
-pub(super) fn miss_profile<S: Listener>(view: &mut View<'_, S>) {
+pub(super) fn miss_profile(view: &mut View<'_>) {
     view.miss(|func| {
         let entry = func.entry_block().unwrap_or(Block::from_u32(0));
         let message = "there is no `profile zero`: measure one with --profile simulate, or declare it";
@@ -139,8 +139,8 @@ pub(super) fn miss_profile<S: Listener>(view: &mut View<'_, S>) {
 }
 
 /// Says of all that is not transformed why not. What depends on the program alone is said in the first round.
-pub(super) fn tell_refusals<S: Listener>(view: &mut View<'_, S>, rules: &Rules, round: &Round) {
-    if !S::LISTENS {
+pub(super) fn tell_refusals(view: &mut View<'_>, rules: &Rules, round: &Round) {
+    if !view.is_traced() {
         return;
     }
     if round.number == 1 {
@@ -168,7 +168,7 @@ pub(super) fn on_simulated(remark: Remark, simulated: oracle::Simulated) -> Rema
 }
 
 /// Says in the last round of what passes why the oracle has not kept it.
-pub(super) fn tell_answer<S: Listener>(view: &mut View<'_, S>, rules: &Rules, round: &Round, answer: &oracle::Answer) {
+pub(super) fn tell_answer(view: &mut View<'_>, rules: &Rules, round: &Round, answer: &oracle::Answer) {
     for judged in round.judged().filter(|judged| judged.verdict.is_ok()) {
         let Some(&simulated) = answer.refused.get(&judged.name) else {
             if answer.is_cut_off {

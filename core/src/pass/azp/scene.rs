@@ -32,7 +32,7 @@ use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Profile, R
 use crate::machine::{Machine, OpClass};
 use crate::pass::if_convert::LANES;
 use crate::sim::evaluate;
-use crate::view::{Listener, View};
+use crate::view::View;
 
 /// Instructions that a register has for writers and is still looked at by them.
 const FEW_WRITERS: usize = 4;
@@ -98,7 +98,7 @@ pub(super) struct Analyses {
 
 impl Analyses {
     /// What a view knows of a function of which the memory has seen all.
-    pub fn of<S: Listener>(view: &mut View<'_, S>, memory: &Memory) -> Analyses {
+    pub fn of(view: &mut View<'_>, memory: &Memory) -> Analyses {
         let (values, uses) = (view.values_from(&memory.accesses), view.value_uses());
         let (dominators, post_dominators) = (view.dominators(), view.post_dominators());
         Analyses { cfg: view.cfg(), dominators, post_dominators, loops: view.loops(), values, uses }

@@ -20,9 +20,9 @@ use super::remarks::{applied, block_of, filtered_out, limited, named, refused, t
 use super::scene::{Analyses, Memory, Scene};
 use super::specialisation::Outcome;
 use super::{Choice, Judged, Round, Rules, Unestimated, look};
-use crate::edit::{Remark, RemarkKind, Silent};
 use crate::ir::{Block, Func, Inst, Module, Reg};
 use crate::pass::Settings;
+use crate::trace::{NoTrace, Remark, RemarkKind};
 use crate::view::{self, View};
 
 /// A round of the pass, looked at.
@@ -107,7 +107,7 @@ pub struct Effect {
 /// whose effect is asked for; none is that of the best.
 pub fn survey(module: &Module, func: Func, settings: &Settings, round: i64, wanted: Option<u32>) -> Survey {
     let mut body = module.funcs[func].clone();
-    let mut silent = Silent;
+    let mut silent = NoTrace;
     let mut view = View::new(module, &mut body, &mut silent, view::Analyses::default());
     let rules = Rules::new(&view, settings);
     let mut memory = Memory::of(view.func(), rules.prices);
@@ -121,7 +121,7 @@ pub fn survey(module: &Module, func: Func, settings: &Settings, round: i64, want
     Survey { has_profile: true, candidates, best, effect }
 }
 
-fn listed(view: &View<'_, Silent>, rules: &Rules, found: &Round, round: i64) -> Vec<Surveyed> {
+fn listed(view: &View<'_>, rules: &Rules, found: &Round, round: i64) -> Vec<Surveyed> {
     let func = view.func();
     let best = found.chosen().map(|best| best.candidate.number);
     let mut candidates: Vec<Surveyed> = found
@@ -181,7 +181,7 @@ impl Estimate {
 }
 
 /// Reads what a candidate changes from the tables in which it has just been estimated.
-fn effect(view: &mut View<'_, Silent>, rules: &Rules, memory: &Memory, judged: &Judged) -> Effect {
+fn effect(view: &mut View<'_>, rules: &Rules, memory: &Memory, judged: &Judged) -> Effect {
     let known = Analyses::of(view, memory);
     let scene = Scene::new(view.func(), known, memory, rules.fast_math, None);
     let mut estimator = Estimator::new(&scene, rules.is_divergent);

@@ -34,11 +34,11 @@ use super::special::{Special, is_predicate, special, zero_test};
 use super::specialisation::copied_register;
 use super::unassigned::may_read_unassigned;
 use super::zeros::ZeroProfile;
-use crate::edit::{Place, Rewrite};
+use crate::edit::Rewrite;
 use crate::flow::RegisterAccesses;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::pass::last_assignment::assign_zeros;
-use crate::view::Listener;
+use crate::trace::Place;
 
 /// What is done, found before anything changes.
 pub(super) struct Plan {
@@ -103,9 +103,9 @@ impl Plan {
     }
 
     /// Does it. What is known of zeros and of accesses follows, and what is declared. Gives what has changed.
-    pub fn carry_out<S: Listener>(
+    pub fn carry_out(
         self,
-        rewrite: &mut Rewrite<'_, '_, S>,
+        rewrite: &mut Rewrite<'_, '_>,
         (zeros, accesses): (&mut ZeroProfile, &mut RegisterAccesses),
     ) -> Change {
         let head = self.head;
@@ -227,12 +227,7 @@ fn straight_on(func: &Function, block: Block) -> Option<Block> {
 
 /// Puts comparisons and vote at the end of the head; a predicate is read negated, without a comparison. Gives the operand
 /// that says whether the fast path is taken.
-fn insert_check<S: Listener>(
-    rewrite: &mut Rewrite<'_, '_, S>,
-    head: Block,
-    regs: &[Reg],
-    is_divergent: bool,
-) -> Option<Operand> {
+fn insert_check(rewrite: &mut Rewrite<'_, '_>, head: Block, regs: &[Reg], is_divergent: bool) -> Option<Operand> {
     let end = Place { block: head, before: None };
     let holds = match *regs {
         [reg] if is_predicate(rewrite.func(), reg) => Operand::NotReg(reg),

@@ -35,7 +35,7 @@ use super::touches::Touches;
 use crate::flow::{Definition, Value, ValueUses, Values};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, Op, Reg};
-use crate::view::{Listener, View};
+use crate::view::View;
 
 /// Blocks that are looked at on the way from a definition to a copy, and as many again beside it.
 const MAX_BLOCKS: usize = 64;
@@ -152,7 +152,7 @@ struct Renaming {
 
 impl Guards {
     /// Looks at a function before a walk, whose moves of registers are given.
-    pub fn new<S: Listener>(view: &mut View<'_, S>, moves: &[(Block, Inst)]) -> Guards {
+    pub fn new(view: &mut View<'_>, moves: &[(Block, Inst)]) -> Guards {
         let cfg = view.cfg();
         let func = view.func();
         let targets = targets(func, moves);

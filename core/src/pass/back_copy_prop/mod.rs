@@ -34,10 +34,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Inst, InstData, Op, Operand, Reg};
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 use guards::{Guards, Refusal, Renamed};
 
 /// Walks over the function before giving up.
@@ -59,7 +59,7 @@ impl Pass for BackCopyProp {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let mut budget = settings.knobs.integer("BackCopyPropBudget");
         let mut moves = moves_in_order(view);
         let mut guards = Guards::new(view, &moves);
@@ -102,7 +102,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn run<S: Listener>(&mut self, view: &mut View<'_, S>, moves: &[(Block, Inst)]) {
+    fn run(&mut self, view: &mut View<'_>, moves: &[(Block, Inst)]) {
         for &(block, inst) in moves {
             let Some((from, to)) = copied(&view.func().insts[inst]) else { continue };
             match self.guards.definition_to_rename(view.func(), (block, inst), (from, to)) {
@@ -111,22 +111,22 @@ impl Walk {
                     self.rename(view, (block, inst), (from, to), definition);
                     self.budget -= 1;
                 }
-                Err(refusal) if S::LISTENS => self.refused.push((block, inst, refusal)),
+                Err(refusal) if view.is_traced() => self.refused.push((block, inst, refusal)),
                 Err(_) => {}
             }
         }
     }
 
     /// Lets the definition write the copy's register, and removes the copy.
-    fn rename<S: Listener>(
+    fn rename(
         &mut self,
-        view: &mut View<'_, S>,
+        view: &mut View<'_>,
         (block, copy): (Block, Inst),
         (from, to): (Reg, Reg),
         definition: Renamed,
     ) {
         let mut chain = Vec::new();
-        if S::LISTENS {
+        if view.is_traced() {
             chain = self.chains.remove(&copy).unwrap_or_else(|| vec![to]);
             chain.insert(0, from);
         }
@@ -155,12 +155,12 @@ impl Walk {
         rewrite.remove(copy);
         rewrite.finish();
         self.guards.note_renamed(view.func(), copy, (from, to), definition);
-        if S::LISTENS {
+        if view.is_traced() {
             self.chains.insert(definition.inst, chain);
         }
     }
 
-    fn tell_budget<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, copy: Inst) {
+    fn tell_budget(&mut self, view: &mut View<'_>, block: Block, copy: Inst) {
         let module = view.module();
         view.miss(|func| {
             let text = instruction_text(module, func, copy);
@@ -169,7 +169,7 @@ impl Walk {
         });
     }
 
-    fn tell_refusals<S: Listener>(&self, view: &mut View<'_, S>) {
+    fn tell_refusals(&self, view: &mut View<'_>) {
         let module = view.module();
         for &(block, copy, refusal) in &self.refused {
             view.miss(|func| {
@@ -186,7 +186,7 @@ impl Walk {
 
 /// The instructions that move one register into another, or into itself, in the order of a walk: a renaming makes no others
 /// of them, but may make a copy of what moved a register into itself.
-fn moves_in_order<S: Listener>(view: &mut View<'_, S>) -> Vec<(Block, Inst)> {
+fn moves_in_order(view: &mut View<'_>) -> Vec<(Block, Inst)> {
     let cfg = view.cfg();
     let func = view.func();
     let mut moves = Vec::new();

@@ -30,12 +30,12 @@ use core::cell::OnceCell;
 use super::available_copies::{AvailableCopies, walk_with_copies};
 use super::last_assignment::{assign_zeros, take_insts_away};
 use super::{Pass, PassError, PassInfo, Settings};
-use crate::edit::Remark;
 use crate::flow::FloatResults;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Type};
 use crate::sim::evaluate;
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::Remark;
+use crate::view::View;
 use identities::{Finding, FloatFacts, Simpler};
 
 /// See the file's head.
@@ -50,7 +50,7 @@ impl Pass for ConstFold {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         // An instruction that goes away may leave its register with one definition, which tells more elsewhere.
         let mut folding = Folding::new(settings);
         while walk(view, &mut folding) {}
@@ -59,7 +59,7 @@ impl Pass for ConstFold {
 }
 
 /// One walk over the dominator tree. Gives whether an instruction went away.
-fn walk<S: Listener>(view: &mut View<'_, S>, folding: &mut Folding<'_>) -> bool {
+fn walk(view: &mut View<'_>, folding: &mut Folding<'_>) -> bool {
     let mut removed = false;
     walk_with_copies(
         view,
@@ -90,13 +90,7 @@ impl<'a> Folding<'a> {
     }
 
     /// Makes one instruction simpler. Gives whether it is still there.
-    pub(super) fn visit<S: Listener>(
-        &mut self,
-        view: &mut View<'_, S>,
-        copies: &AvailableCopies,
-        block: Block,
-        inst: Inst,
-    ) -> bool {
+    pub(super) fn visit(&mut self, view: &mut View<'_>, copies: &AvailableCopies, block: Block, inst: Inst) -> bool {
         self.settle_guard(view, copies, block, inst);
         let stays = view.func().inst_block(inst).is_some();
         if stays {
@@ -106,7 +100,7 @@ impl<'a> Folding<'a> {
     }
 
     /// Replaces one instruction by something simpler, again and again until nothing simpler is found.
-    fn fold<S: Listener>(&self, view: &mut View<'_, S>, block: Block, inst: Inst) {
+    fn fold(&self, view: &mut View<'_>, block: Block, inst: Inst) {
         let fast_math = self.settings.fast_math;
         while let Some((finding, simpler)) = self.simpler(view.func(), inst) {
             let module = view.module();
@@ -141,20 +135,14 @@ impl<'a> Folding<'a> {
     }
 
     /// What a walk has left to do. Gives whether an instruction went away.
-    pub(super) fn finish_walk<S: Listener>(&mut self, view: &mut View<'_, S>) -> bool {
+    pub(super) fn finish_walk(&mut self, view: &mut View<'_>) -> bool {
         let never_run = core::mem::take(&mut self.never_run);
         take_insts_away(view, &never_run, |&(_, inst)| inst, remove);
         !never_run.is_empty()
     }
 
     /// A guard that is known to hold is dropped; an instruction whose guard never holds goes away.
-    fn settle_guard<S: Listener>(
-        &mut self,
-        view: &mut View<'_, S>,
-        copies: &AvailableCopies,
-        block: Block,
-        inst: Inst,
-    ) {
+    fn settle_guard(&mut self, view: &mut View<'_>, copies: &AvailableCopies, block: Block, inst: Inst) {
         let data = &view.func().insts[inst];
         let Some(guard) = data.guard else { return };
         let Some(value) = copies.predicate(guard.reg) else { return };
@@ -187,7 +175,7 @@ impl<'a> Folding<'a> {
 }
 
 /// Removes instructions that never run in one rewrite, mostly one.
-fn remove<S: Listener>(view: &mut View<'_, S>, never_run: &[(Block, Inst)], needs_zeros: bool) {
+fn remove(view: &mut View<'_>, never_run: &[(Block, Inst)], needs_zeros: bool) {
     let [(block, inst), others @ ..] = never_run else { return };
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {

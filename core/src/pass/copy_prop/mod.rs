@@ -29,12 +29,12 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 
 use super::available_copies::{AvailableCopies, CopyReads, Source, walk_with_copies_by};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark};
 use crate::ir::{
     Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Module, Op, Operand, Reg, Type,
 };
 use crate::text::{constant_text, instruction_text};
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 
 /// See the file's head.
 pub struct CopyProp;
@@ -100,7 +100,7 @@ impl Pass for CopyProp {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let knobs = &settings.knobs;
         let budget = |name: &str| u64::try_from(knobs.integer(name)).unwrap_or(0);
         let counts = (!knobs.switch("CopyPropNonRegMultiDef")).then(|| definition_counts(view.func()));
@@ -179,7 +179,7 @@ struct Changed {
 }
 
 /// Replaces what one instruction reads.
-pub(super) fn visit<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies, block: Block, inst: Inst) {
+pub(super) fn visit(view: &mut View<'_>, copies: &AvailableCopies, block: Block, inst: Inst) {
     if let Some(reads) = copies.reads_if_any(&view.func().insts[inst]) {
         propagate_into(view, copies, (block, inst), reads, Rules::ALL);
     }
@@ -187,8 +187,8 @@ pub(super) fn visit<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopie
 
 /// Replaces what one instruction reads, which may be a copy. Most instructions read none and do not come here.
 #[inline(never)]
-fn propagate_into<S: Listener>(
-    view: &mut View<'_, S>,
+fn propagate_into(
+    view: &mut View<'_>,
     copies: &AvailableCopies,
     (block, inst): (Block, Inst),
     reads: CopyReads,
@@ -199,7 +199,7 @@ fn propagate_into<S: Listener>(
         return changed;
     }
     let mut found = Found::default();
-    if S::LISTENS {
+    if view.is_traced() {
         // Tried on a copy first, because reasons are given before anything changes.
         let func = view.func();
         Replacer {
@@ -234,7 +234,7 @@ fn definition_counts(func: &Function) -> SecondaryMap<Reg, u32> {
     counts
 }
 
-fn tell_end_of_budget<S: Listener>(view: &mut View<'_, S>, name: &str) {
+fn tell_end_of_budget(view: &mut View<'_>, name: &str) {
     if let Some(entry) = view.func().entry_block() {
         view.miss(|_| {
             let message = format!("`{name}` is used up; more may be found");
@@ -285,7 +285,7 @@ impl Hearer for Nobody {
     fn refused(&mut self, _: Refusal) {}
 }
 
-fn tell_refusals<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, refusals: &[Refusal]) {
+fn tell_refusals(view: &mut View<'_>, block: Block, inst: Inst, refusals: &[Refusal]) {
     let module = view.module();
     for &Refusal { copy, source, was_overwritten } in refusals {
         view.miss(|func| {

@@ -25,15 +25,15 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
 use super::Rules;
-use crate::edit::{Fact, Remark};
 use crate::flow::{Definition, Value, Values};
 use crate::graph::Cfg;
 use crate::ir::{Function, Inst, Op, Operand, Reg};
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 
 /// Lets uses read what reaches them, in at most so many instructions.
-pub(super) fn propagate<S: Listener>(view: &mut View<'_, S>, rules: Rules<'_>, left: &mut u64) {
+pub(super) fn propagate(view: &mut View<'_>, rules: Rules<'_>, left: &mut u64) {
     let (cfg, values) = (view.cfg(), view.values());
     let sources = trace(view.func(), &cfg, &values);
     for &block in cfg.reverse_postorder() {

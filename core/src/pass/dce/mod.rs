@@ -37,10 +37,10 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::{Pass, PassError, PassInfo, Settings};
-use crate::edit::Remark;
 use crate::ir::{Block, Flags, Inst, InstData, Op, Operand};
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::Remark;
+use crate::view::View;
 
 /// See the file's head.
 pub struct Dce;
@@ -54,7 +54,7 @@ impl Pass for Dce {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, _: &Settings) -> Result<(), PassError> {
         let (cfg, needed) = (view.cfg(), search::find_needed(view));
         // Readers go before what they read, so that every state on the way is a good program.
         for block in cfg.postorder() {
@@ -64,7 +64,7 @@ impl Pass for Dce {
     }
 }
 
-fn remove<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst) {
+fn remove(view: &mut View<'_>, block: Block, inst: Inst) {
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
         let (text, data) = (instruction_text(module, func, inst), &func.insts[inst]);

@@ -13,7 +13,7 @@ use super::regions::Regions;
 use super::sites::Sites;
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Inst, Reg};
-use crate::view::{Listener, View};
+use crate::view::View;
 
 /// The instructions that are needed.
 pub(super) struct Needed {
@@ -24,12 +24,7 @@ pub(super) struct Needed {
 
 impl Needed {
     /// Calls `visit` with the instructions of a block that are not needed, the last one first. It may remove them.
-    pub fn for_each_other<S: Listener>(
-        &self,
-        view: &mut View<'_, S>,
-        block: Block,
-        mut visit: impl FnMut(&mut View<'_, S>, Inst),
-    ) {
+    pub fn for_each_other(&self, view: &mut View<'_>, block: Block, mut visit: impl FnMut(&mut View<'_>, Inst)) {
         let mut next = view.func().layout.last_inst(block);
         let mut place = self.text_of[block.index()].end;
         while let Some(inst) = next {
@@ -48,7 +43,7 @@ fn contains(words: &[u64], bit: u32) -> bool {
 }
 
 /// Finds the instructions that are needed.
-pub(super) fn find_needed<S: Listener>(view: &mut View<'_, S>) -> Needed {
+pub(super) fn find_needed(view: &mut View<'_>) -> Needed {
     let cfg = view.cfg();
     let (mut definitions, effects) = Definitions::of(view.func(), &cfg);
     let often = Often::new(&mut definitions, &cfg);

@@ -26,16 +26,17 @@ use super::memory::concerns_memory;
 use super::numbering::{Details, Numbered, Numbering};
 use super::report::Report;
 use super::scope::Scope;
-use crate::edit::{Fact, Place, Remark, Rewrite};
+use crate::edit::Rewrite;
 use crate::graph::Dominators;
 use crate::ir::{Block, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg};
 use crate::pass::copies::{overwritten_early, replace_by_copies};
 use crate::text::{constant_text, instruction_text};
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Place, Remark};
+use crate::view::View;
 
 /// Replaces all that can be, within a scope. At most `limit` eligible instructions are looked at.
-pub(super) fn replace_repetitions<S: Listener>(
-    view: &mut View<'_, S>,
+pub(super) fn replace_repetitions(
+    view: &mut View<'_>,
     dominators: &Dominators,
     numbering: Numbering<'_>,
     scope: &Scope,
@@ -186,7 +187,7 @@ impl Walk<'_> {
         }
     }
 
-    fn block<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block) {
+    fn block(&mut self, view: &mut View<'_>, block: Block) {
         self.unread = None;
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
@@ -196,7 +197,7 @@ impl Walk<'_> {
                 continue;
             };
             let own = Worker { inst, numbered, details: self.numbering.details() };
-            let earlier = if S::LISTENS { self.note_work(view.func(), own) } else { None };
+            let earlier = if view.is_traced() { self.note_work(view.func(), own) } else { None };
             let expression = self.report.expression(view, &self.numbering, inst);
             let dsts = view.func().insts[inst].dsts.clone();
             let mut is_there = true;
@@ -224,7 +225,7 @@ impl Walk<'_> {
                 let number = self.numbering.write(numbered, index, reg);
                 let maker = Maker::inst(inst);
                 let first = numbered.replaceable().map(|first| Number(first.0 + index));
-                if S::LISTENS {
+                if view.is_traced() {
                     let holder = Holder { reg, number, maker, block };
                     self.report.note_write(view, block, holder, first, (index, &expression));
                 }
@@ -237,7 +238,7 @@ impl Walk<'_> {
 
     /// A register that was stored holds its value here, if nobody else does. What was stored before, and nobody may have
     /// read, goes away, and so does a store of what memory holds already.
-    fn note_store<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, inst: Inst) {
+    fn note_store(&mut self, view: &mut View<'_>, block: Block, inst: Inst) {
         let Some(stored) = self.numbering.take_stored() else {
             if self.unread.is_some() && concerns_memory(view.func().insts[inst].opcode.op) {
                 self.unread = None;
@@ -285,7 +286,7 @@ impl Walk<'_> {
     }
 
     /// Says once that the pass looks at nothing more.
-    fn tell_limit<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, inst: Inst) {
+    fn tell_limit(&mut self, view: &mut View<'_>, block: Block, inst: Inst) {
         if core::mem::replace(&mut self.limit_is_told, true) {
             return;
         }
@@ -298,7 +299,7 @@ impl Walk<'_> {
     }
 
     /// Says why an instruction stays although another one does the same work.
-    fn tell_refusal<S: Listener>(&self, view: &mut View<'_, S>, block: Block, own: Worker, earlier: Worker) {
+    fn tell_refusal(&self, view: &mut View<'_>, block: Block, own: Worker, earlier: Worker) {
         let module = view.module();
         view.miss(|func| {
             let text = instruction_text(module, func, own.inst);
@@ -397,7 +398,7 @@ impl Walk<'_> {
     }
 
     /// Copies an instruction's results from where they have been computed before, if that can be.
-    fn replace<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, inst: Inst, first: Number) {
+    fn replace(&mut self, view: &mut View<'_>, block: Block, inst: Inst, first: Number) {
         let count = view.func().insts[inst].dsts.len();
         let numbers = (first.0..).take(count).map(Number);
         for number in numbers.clone() {
@@ -485,7 +486,7 @@ impl Walk<'_> {
     }
 }
 
-fn remove_repeated<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst) {
+fn remove_repeated(view: &mut View<'_>, block: Block, inst: Inst) {
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
         let text = instruction_text(module, func, inst);
@@ -494,7 +495,7 @@ fn remove_repeated<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst
     rewrite.remove(inst);
 }
 
-fn remove_overwritten<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, later: Inst) {
+fn remove_overwritten(view: &mut View<'_>, block: Block, inst: Inst, later: Inst) {
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
         let [text, later] = [inst, later].map(|inst| instruction_text(module, func, inst));
@@ -504,7 +505,7 @@ fn remove_overwritten<S: Listener>(view: &mut View<'_, S>, block: Block, inst: I
     rewrite.remove(inst);
 }
 
-fn replace_by_constant<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, constant: u64) {
+fn replace_by_constant(view: &mut View<'_>, block: Block, inst: Inst, constant: u64) {
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
         let text = instruction_text(module, func, inst);
@@ -520,7 +521,7 @@ fn replace_by_constant<S: Listener>(view: &mut View<'_, S>, block: Block, inst: 
 }
 
 /// Keeps a value in a new temporary, right behind its definition.
-fn keep<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, holder: Holder) -> Reg {
+fn keep(rewrite: &mut Rewrite<'_, '_>, holder: Holder) -> Reg {
     let ty = rewrite.func().reg_types[holder.reg];
     let kept = rewrite.create_temporary(ty);
     let copy = InstData::new(Opcode::mov(ty), [kept], [Operand::Reg(holder.reg)]);

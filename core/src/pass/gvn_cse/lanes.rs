@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
 use crate::ir::{Block, InstData};
-use crate::view::{Listener, View};
+use crate::view::View;
 
 /// The regions of all blocks.
 #[derive(Default)]
@@ -33,7 +33,7 @@ pub(in crate::pass) struct Regions {
 
 impl Regions {
     /// The regions of a function.
-    pub fn compute<S: Listener>(view: &mut View<'_, S>) -> Regions {
+    pub fn compute(view: &mut View<'_>) -> Regions {
         let (dominators, post_dominators, loops) = (view.dominators(), view.post_dominators(), view.loops());
         let divergence = view.divergence();
         let func = view.func();

@@ -42,8 +42,8 @@ mod scope;
 use alloc::format;
 
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark};
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 use commoning::replace_repetitions;
 use lanes::Regions;
 use numbering::{Numbering, Options};
@@ -98,7 +98,7 @@ impl Pass for GvnCse {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let knobs = &settings.knobs;
         let enhanced = knobs.switch("enhanced_scope");
         let mode = match knobs.integer("EnableGvnCseMode") {
@@ -123,7 +123,7 @@ impl Pass for GvnCse {
         let regions = if outline.needs_regions() { Regions::compute(view) } else { Regions::default() };
         let options = Options {
             enhanced,
-            names_work: S::LISTENS,
+            names_work: view.is_traced(),
             is_algebraic: true,
             follows_copies: true,
             forwards_stores: knobs.switch("forward_stores"),
@@ -137,7 +137,7 @@ impl Pass for GvnCse {
 }
 
 /// Says where the vendor's compiler would not have run.
-fn tell_generation<S: Listener>(view: &mut View<'_, S>, sm: &str) {
+fn tell_generation(view: &mut View<'_>, sm: &str) {
     if !LEFT_OUT.contains(&sm) {
         return;
     }

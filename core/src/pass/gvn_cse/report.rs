@@ -26,8 +26,8 @@ use super::scope::Scope;
 use crate::graph::Dominators;
 use crate::ir::{Block, Function, Inst, InstData, Op, Operand, Reg};
 use crate::text::expression_text;
-use crate::value_table::{self, TableEvent};
-use crate::view::{Listener, View};
+use crate::trace::{Holder as TableHolder, TableEvent};
+use crate::view::View;
 
 /// What has been told of a table.
 pub(super) struct Report<'a> {
@@ -67,36 +67,31 @@ impl<'a> Report<'a> {
     }
 
     /// The walk comes to a block.
-    pub fn open<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block) {
+    pub fn open(&mut self, view: &mut View<'_>, block: Block) {
         if self.dominators.parent(block).is_none() {
             self.root = block.into();
         }
         self.at = block.into();
         let reach = self.scope.top(block).or(self.root.expand()).unwrap_or(block);
-        view.tell_table(|_| TableEvent::Opened { block, reach });
+        view.record_table(|_| TableEvent::Opened { block, reach });
     }
 
     /// The walk leaves a block.
-    pub fn close<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block) {
-        view.tell_table(|_| TableEvent::Closed { block });
+    pub fn close(&mut self, view: &mut View<'_>, block: Block) {
+        view.record_table(|_| TableEvent::Closed { block });
     }
 
     /// Definitions of a register meet at the beginning of a block.
-    pub fn note_join<S: Listener>(&mut self, view: &View<'_, S>, block: Block, holder: Holder) {
-        if S::LISTENS {
+    pub fn note_join(&mut self, view: &View<'_>, block: Block, holder: Holder) {
+        if view.is_traced() {
             let text = format!("join in {}", view.func().blocks[block].name);
             self.note(holder, Written { block, inst: None, text });
         }
     }
 
     /// What an instruction computes, in numbers, of which those are told that have not been.
-    pub fn expression<S: Listener>(
-        &mut self,
-        view: &mut View<'_, S>,
-        numbering: &Numbering<'_>,
-        inst: Inst,
-    ) -> Option<String> {
-        if !S::LISTENS {
+    pub fn expression(&mut self, view: &mut View<'_>, numbering: &Numbering<'_>, inst: Inst) -> Option<String> {
+        if !view.is_traced() {
             return None;
         }
         let mut data = view.func().insts[inst].clone();
@@ -116,15 +111,15 @@ impl<'a> Report<'a> {
     /// A register holds a result of an instruction from here on, whose number is `first` if it may be replaced. Comes
     /// with the result's index and what the instruction computes.
     #[inline]
-    pub fn note_write<S: Listener>(
+    pub fn note_write(
         &mut self,
-        view: &mut View<'_, S>,
+        view: &mut View<'_>,
         block: Block,
         holder: Holder,
         first: Option<Number>,
         (index, expression): (u32, &Option<String>),
     ) {
-        if !S::LISTENS {
+        if !view.is_traced() {
             return;
         }
         let (Some(expression), Ok(inst)) = (expression, holder.maker.place()) else { return };
@@ -151,7 +146,7 @@ impl<'a> Report<'a> {
         if first.is_some() || !is_copy {
             let number = first.unwrap_or(holder.number);
             let text = if index == 0 { expression.clone() } else { format!("{expression}, result {}", index + 1) };
-            self.hold(view, number, text, value_table::Holder { name, block, inst: Some(inst) });
+            self.hold(view, number, text, TableHolder { name, block, inst: Some(inst) });
         }
     }
 
@@ -161,7 +156,7 @@ impl<'a> Report<'a> {
     }
 
     /// Tells of the number that a register holds, if that has not been told where the walk stands.
-    fn mention<S: Listener>(&mut self, view: &mut View<'_, S>, reg: Reg, number: Number) {
+    fn mention(&mut self, view: &mut View<'_>, reg: Reg, number: Number) {
         let (Some(root), Some(at)) = (self.root.expand(), self.at.expand()) else { return };
         // What was written in a block that the walk has left is not what the register holds here.
         if let Some(written) = self.written.get_mut(&(reg, number.0)) {
@@ -175,24 +170,18 @@ impl<'a> Report<'a> {
         if !told.is_some_and(|told| self.dominators.dominates(told, written.block)) {
             let Written { block, inst, text } = written;
             let name = name_of(view.func(), reg);
-            self.hold(view, number, text, value_table::Holder { name, block, inst });
+            self.hold(view, number, text, TableHolder { name, block, inst });
         }
     }
 
     /// The same for who holds a number, maybe together with something else.
-    pub fn mention_holder<S: Listener>(&mut self, view: &mut View<'_, S>, number: Number, holder: Holder) {
-        if S::LISTENS && holder.number == number {
+    pub fn mention_holder(&mut self, view: &mut View<'_>, number: Number, holder: Holder) {
+        if view.is_traced() && holder.number == number {
             self.mention(view, holder.reg, number);
         }
     }
 
-    fn hold<S: Listener>(
-        &mut self,
-        view: &mut View<'_, S>,
-        number: Number,
-        expression: String,
-        holder: value_table::Holder,
-    ) {
+    fn hold(&mut self, view: &mut View<'_>, number: Number, expression: String, holder: TableHolder) {
         let place = number.0 as usize;
         if place >= self.shown.len() {
             self.shown.resize(place + 1, 0);
@@ -208,7 +197,7 @@ impl<'a> Report<'a> {
         if !told.expand().is_some_and(|told| self.dominators.dominates(told, holder.block)) {
             *told = holder.block.into();
         }
-        view.tell_table(|_| TableEvent::Held { number, expression, holder });
+        view.record_table(|_| TableEvent::Held { number, expression, holder });
     }
 }
 

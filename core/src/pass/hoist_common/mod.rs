@@ -38,14 +38,15 @@ use alloc::vec::Vec;
 
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::alias::AliasAnalysis;
-use crate::edit::{Fact, Place, Remark, Rewrite};
+use crate::edit::Rewrite;
 use crate::flow::Values;
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg, Type};
 use crate::machine::{Machine, OpClass};
 use crate::symbolic::{AffineNames, Overflow};
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Place, Remark};
+use crate::view::View;
 use side::{Key, Side};
 
 /// See the file's head.
@@ -64,7 +65,7 @@ impl Pass for HoistCommon {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         if !settings.knobs.switch("SpeculativeHoistCommonInsts") {
             return Ok(());
         }
@@ -109,7 +110,7 @@ struct Pair {
 
 /// Hoists what both sides of a branch have in common now. Gives whether there was anything; if not, it says what was
 /// refused.
-fn hoist<S: Listener>(view: &mut View<'_, S>, branch: &Branch, values: &mut Option<Rc<Values>>) -> bool {
+fn hoist(view: &mut View<'_>, branch: &Branch, values: &mut Option<Rc<Values>>) -> bool {
     let sides = branch.sides.map(|side| Side::of(view.func(), side));
     let is_load = |&inst: &Inst| view.func().insts[inst].opcode.op == Op::Ld;
     if values.is_none() && sides.iter().all(|side| side.insts().iter().any(is_load)) {
@@ -234,7 +235,7 @@ fn asks(func: &Function, branch: &Branch, reg: Reg) -> bool {
 }
 
 /// Moves a pair in front of its branch, in one rewrite.
-fn move_up<S: Listener>(view: &mut View<'_, S>, branch: &Branch, pair: &Pair) {
+fn move_up(view: &mut View<'_>, branch: &Branch, pair: &Pair) {
     let module = view.module();
     let [first, second] = pair.insts;
     let mut rewrite = view.rewrite(|func| {
@@ -267,7 +268,7 @@ fn move_up<S: Listener>(view: &mut View<'_, S>, branch: &Branch, pair: &Pair) {
 }
 
 /// Lets the first of two equal instructions write new registers, and puts copies of these where both stand.
-fn write_temporaries<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, insts: [Inst; 2]) {
+fn write_temporaries(rewrite: &mut Rewrite<'_, '_>, insts: [Inst; 2]) {
     let dsts = insts.map(|inst| rewrite.func().insts[inst].dsts.clone());
     let guard = rewrite.func().insts[insts[0]].guard;
     let mut temporaries = Vec::new();

@@ -46,13 +46,13 @@ use alloc::vec::Vec;
 
 use super::simplify_cfg::merge_straight_lines;
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark};
 use crate::flow::{Divergence, Liveness, Values};
 use crate::ir::{Block, Function, InstData, Launch, Op, Type};
 use crate::machine::Machine;
 use crate::profile::DeclaredEdges;
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 use coherence::Coherence;
 pub(super) use cost::{LANES, resident_warps};
 
@@ -95,7 +95,7 @@ impl Pass for IfConvert {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         while convert_regions(view, settings) {}
         Ok(())
     }
@@ -103,7 +103,7 @@ impl Pass for IfConvert {
 
 /// Converts what can be converted, inner regions before outer ones. Gives whether there was anything; if not, it says
 /// what was refused.
-fn convert_regions<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> bool {
+fn convert_regions(view: &mut View<'_>, settings: &Settings) -> bool {
     let cfg = view.cfg();
     let mut ways_in = WaysIn::of(view.func());
     let mut judge: Option<Judge> = None;
@@ -161,7 +161,7 @@ impl Refusal {
 }
 
 impl<'m> Judge<'m> {
-    fn new<S: Listener>(view: &mut View<'m, S>, settings: &Settings) -> Judge<'m> {
+    fn new(view: &mut View<'m>, settings: &Settings) -> Judge<'m> {
         let knobs = &settings.knobs;
         let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
         let launch = view.module().stated_launch_of(&view.func().name);
@@ -240,7 +240,7 @@ impl<'m> Judge<'m> {
 }
 
 /// Makes a region straight, in one rewrite.
-fn convert<S: Listener>(view: &mut View<'_, S>, region: &Region, code: &StraightCode, costs: &Costs) {
+fn convert(view: &mut View<'_>, region: &Region, code: &StraightCode, costs: &Costs) {
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
         let Costs { before, after, .. } = *costs;
@@ -281,7 +281,7 @@ fn convert<S: Listener>(view: &mut View<'_, S>, region: &Region, code: &Straight
 }
 
 /// Says why a region stays.
-fn tell<S: Listener>(view: &mut View<'_, S>, region: &Region, Refusal { why, costs }: Refusal) {
+fn tell(view: &mut View<'_>, region: &Region, Refusal { why, costs }: Refusal) {
     let module = view.module();
     view.miss(|func| {
         let text = instruction_text(module, func, region.branch);

@@ -16,10 +16,10 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::edit::Remark;
 use crate::ir::{Block, Guard, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::Remark;
+use crate::view::View;
 
 /// First copies of possible pairs that are remembered.
 const MOST_PENDING: usize = 16;
@@ -110,7 +110,7 @@ impl<P> Pair<P> {
 }
 
 /// Makes selects of the pairs in a block.
-pub fn select_copies<S: Listener>(view: &mut View<'_, S>, block: Block) {
+pub fn select_copies(view: &mut View<'_>, block: Block) {
     let mut pairs = Pairs::new();
     let mut next = view.func().layout.first_inst(block);
     while let Some(inst) = next {

@@ -47,12 +47,13 @@ use super::gvn_cse::lanes::Regions;
 use super::gvn_cse::numbering::{Numbering, Options};
 use super::gvn_cse::outline::Outline;
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Place, Remark, Rewrite};
+use crate::edit::Rewrite;
 use crate::flow::{Definition, Value, Values};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, InstData, Reg, Type};
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Place, Remark};
+use crate::view::View;
 use classes::Mask;
 use conditions::{Broken, Conditions};
 
@@ -83,7 +84,7 @@ impl Pass for LateCommoning {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         if settings.knobs.switch("ForceLateCommoning") {
             while LateCommoning::walk(view, settings) {}
         }
@@ -93,7 +94,7 @@ impl Pass for LateCommoning {
 
 impl LateCommoning {
     /// Gives whether another walk may find more.
-    fn walk<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> bool {
+    fn walk(view: &mut View<'_>, settings: &Settings) -> bool {
         let knobs = &settings.knobs;
         let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
         let outline = Outline::of(view.func(), &dominators);
@@ -271,7 +272,7 @@ struct Pair {
 impl Pair {
     /// Copies what the leader wrote, if that is still there. If they stand under opposite guards, the leader does the work
     /// in all lanes from now on. Gives whether it can be.
-    fn is_copied<S: Listener>(&self, view: &mut View<'_, S>, registers: &mut Registers, are_opposite: bool) -> bool {
+    fn is_copied(&self, view: &mut View<'_>, registers: &mut Registers, are_opposite: bool) -> bool {
         let ((from, leader), (block, inst)) = (self.leader, self.inst);
         let (module, func) = (view.module(), view.func());
         let written = func.insts[leader].dsts.to_vec();
@@ -330,7 +331,7 @@ impl Pair {
         overwritten.map(|reg| (reg, "would be written too early"))
     }
 
-    fn tell_refusal<S: Listener>(&self, view: &mut View<'_, S>, broken: Broken) {
+    fn tell_refusal(&self, view: &mut View<'_>, broken: Broken) {
         let (module, leader, (block, inst)) = (view.module(), self.leader.1, self.inst);
         view.miss(|func| {
             let (condition, why) = broken.explain();
@@ -343,7 +344,7 @@ impl Pair {
 
 /// Takes an instruction's guard away and lets it write temporaries, from which its registers are copied under the guard.
 /// Gives the temporaries.
-fn compute_in_all_lanes<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, inst: Inst) -> Vec<Reg> {
+fn compute_in_all_lanes(rewrite: &mut Rewrite<'_, '_>, inst: Inst) -> Vec<Reg> {
     let data = rewrite.func().insts[inst].clone();
     let types: Vec<Type> = data.dsts.iter().map(|&dst| rewrite.func().reg_types[dst]).collect();
     let kept: Vec<Reg> = types.into_iter().map(|ty| rewrite.create_temporary(ty)).collect();

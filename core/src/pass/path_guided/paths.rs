@@ -24,9 +24,9 @@ use smallvec::SmallVec;
 use super::estimate::Estimate;
 use super::nodes::{Node, Nodes};
 use super::path_sets::{PathSets, are_disjoint, is_none, ones};
-use crate::edit::{Fact, Remark};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Profile};
+use crate::trace::{Fact, Remark};
 
 /// No node.
 const NONE: u32 = u32::MAX;

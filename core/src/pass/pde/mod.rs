@@ -12,7 +12,7 @@
 //! n6: x is not needed                         n6: x is not needed
 //! ```
 //!
-//! Each [statement](statements) is looked at in the [region] that it could sink to ([`sinking`]), where a profile says what is
+//! Each [statement](statements) is looked at in the [region] that it could trace to ([`sinking`]), where a profile says what is
 //! executed each one on a [frequent] path. Without a predicate it passes joins that it comes to on all ways, so that no path
 //! executes more than before. With a `profile path`, or paths that are
 //! [estimated](super::path_guided::estimate) from a `profile edge`, joins that it comes to on some ways only are weighed
@@ -65,10 +65,10 @@ use alloc::vec::Vec;
 use super::path_guided::paths::Paths;
 use super::path_guided::rules::{self as guided, COST, FP, MACHINE};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function};
 use crate::machine::Machine;
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 use frequent::Frequent;
 use plan::{Favour, Plan, Said, Terms, without_last_trips};
 use rounds::Rounds;
@@ -85,7 +85,7 @@ impl Pass for Pde {
             Knob {
                 name: "predication",
                 kind: KnobKind::Switch { default: true },
-                help: "sink past joins with a predicate; without it no path ever executes more",
+                help: "trace past joins with a predicate; without it no path ever executes more",
             },
             FP,
             Knob {
@@ -109,9 +109,9 @@ impl Pass for Pde {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let rules = Rules::of(view.func(), settings)?;
-        Rounds::of(view, rules).sink(view);
+        Rounds::of(view, rules).trace(view);
         Ok(())
     }
 }
@@ -179,7 +179,7 @@ fn applied(func: &Function, plan: &Plan, text: &str) -> Remark {
         }
     };
     let message = format!("`{text}` {lands}{how}, and is dropped on the way to {all_dropped}{paths}");
-    let mut remark = Remark::applied("sink", from.first().copied().unwrap_or(Block::from_u32(0)), message)
+    let mut remark = Remark::applied("trace", from.first().copied().unwrap_or(Block::from_u32(0)), message)
         .at(plan.occurrences[0])
         .with("from", Fact::Blocks(from.clone()))
         .with("to", Fact::Blocks(to.clone()))

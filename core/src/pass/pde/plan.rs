@@ -27,12 +27,12 @@ use super::predicate::Search;
 use super::region::{Delayed, Flags, Landing, Landings, Region};
 use super::sinking::{self, Behind, Gain, Places};
 use super::statements::Statement;
-use crate::edit::{Fact, Place, Remark, Rewrite};
+use crate::edit::Rewrite;
 use crate::ir::{Block, Function, Guard, Inst, InstData, Opcode, Operand, Reg, Type};
 use crate::machine::{Machine, OpClass};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::Paths;
-use crate::view::Listener;
+use crate::trace::{Fact, Place, Remark};
 
 /// Cycles that a predicated instruction takes whose predicate is false: the paper's machine aborts it.
 const ABORTED: f64 = 1.0;
@@ -175,7 +175,7 @@ impl Refused {
                     *decision;
                 let last_trips = without_last_trips(benefit_paths, printed_paths);
                 let message = format!(
-                    "`{text}` does not sink past `{name}`: {benefit_paths} executions that lose it would save {benefit:.0} cycles, \
+                    "`{text}` does not trace past `{name}`: {benefit_paths} executions that lose it would save {benefit:.0} cycles, \
                      and {cost_paths} that gain it cost {cost:.0}{last_trips}"
                 );
                 Remark::missed("cost", join, message)
@@ -852,7 +852,7 @@ impl Plan {
     }
 
     /// Moves the statement. `nodes` hears which critical edges are split. Gives the predicate that has been made.
-    pub fn carry_out<S: Listener>(&mut self, rewrite: &mut Rewrite<'_, '_, S>, nodes: &mut Nodes) -> Option<Reg> {
+    pub fn carry_out(&mut self, rewrite: &mut Rewrite<'_, '_>, nodes: &mut Nodes) -> Option<Reg> {
         let setting = |reg, value: u64| InstData::new(Opcode::mov(Type::Pred), [reg], [Operand::Const(value)]);
         let made = (self.is_predicated && self.guard.is_none()).then(|| rewrite.create_temporary(Type::Pred));
         let guard = self.guard.or(made.map(|reg| Guard { reg, negated: false }));
@@ -898,7 +898,7 @@ impl Plan {
     }
 }
 
-fn place_of<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, nodes: &mut Nodes, spot: Spot) -> Place {
+fn place_of(rewrite: &mut Rewrite<'_, '_>, nodes: &mut Nodes, spot: Spot) -> Place {
     match spot {
         Spot::Before(inst) => {
             let block = rewrite.func().inst_block(inst).unwrap_or(Block::from_u32(0));

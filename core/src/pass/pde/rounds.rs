@@ -43,14 +43,14 @@ use super::moves::Moves;
 use super::plan::{Claimed, Plan, Planner, Refused, Scratch, Told};
 use super::statements::{Catalogue, Look, Occurrence, Statement, may_sink};
 use super::{Rules, applied};
-use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Inst, Module, Reg, Type, WarpCounts};
 use crate::pass::fetch::{TOGETHER, fetch};
 use crate::pass::path_guided::ascending::Ascending;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::Paths;
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 
 /// Instructions in front of one that goes that are looked at.
 const MOST_AHEAD: usize = 256;
@@ -115,7 +115,7 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// Before the first.
-    pub fn of<S: Listener>(view: &mut View<'_, S>, rules: Rules) -> Rounds {
+    pub fn of(view: &mut View<'_>, rules: Rules) -> Rounds {
         let cfg = view.cfg();
         let func = view.func();
         let nodes = Nodes::of(&cfg, func);
@@ -133,7 +133,7 @@ impl Rounds {
         }
         Rounds {
             rules,
-            is_heard: S::LISTENS,
+            is_heard: view.is_traced(),
             catalogue,
             frequent,
             scratch: Scratch::new(&nodes, paths.as_ref(), registers),
@@ -166,7 +166,7 @@ impl Rounds {
     }
 
     /// Makes rounds until nothing more is gained.
-    pub fn sink<S: Listener>(mut self, view: &mut View<'_, S>) {
+    pub fn trace(mut self, view: &mut View<'_>) {
         let module = view.module();
         self.say_of_infrequent(view);
         let mut is_all = true;
@@ -197,7 +197,7 @@ impl Rounds {
         let is_last_look =
             |catalogue: &Catalogue, [number, settled]: [u32; 2]| catalogue.look(number).settled() == Some(settled);
         let mut unweighed = core::mem::take(&mut self.unweighed);
-        unweighed.retain(|&look| S::LISTENS && is_last_look(&self.catalogue, look));
+        unweighed.retain(|&look| view.is_traced() && is_last_look(&self.catalogue, look));
         let weights = (self.paths.as_ref(), self.warps.as_deref());
         let planner = planner((func, &self.nodes, &self.accesses), weights, &self.rules, self.is_heard);
         for [number, _] in unweighed {
@@ -220,8 +220,8 @@ impl Rounds {
     }
 
     /// Says how many statements are not looked at.
-    fn say_of_infrequent<S: Listener>(&self, view: &mut View<'_, S>) {
-        if !S::LISTENS || self.frequent.is_all() {
+    fn say_of_infrequent(&self, view: &mut View<'_>) {
+        if !view.is_traced() || self.frequent.is_all() {
             return;
         }
         let may_cross = |reg: Reg| self.accesses.may_cross(reg);
@@ -233,7 +233,7 @@ impl Rounds {
     }
 
     /// Says once what is wrong with profiles, if it matters.
-    fn say_of_profiles<S: Listener>(&mut self, view: &mut View<'_, S>) {
+    fn say_of_profiles(&mut self, view: &mut View<'_>) {
         if self.has_partial_join && !core::mem::replace(&mut self.has_spoken_of_profiles, true) {
             match self.paths.as_ref().map(|paths| paths.estimated) {
                 None if self.rules.with_predicates => view.miss(no_profile),
@@ -244,7 +244,7 @@ impl Rounds {
     }
 
     /// Carries plans out, and gets to know what has changed.
-    fn carry_out<S: Listener>(&mut self, view: &mut View<'_, S>, mut plans: Plans) {
+    fn carry_out(&mut self, view: &mut View<'_>, mut plans: Plans) {
         let module = view.module();
         let mut made: Vec<Option<Reg>> = Vec::with_capacity(plans.len());
         for plans in plans.chunks_mut(TOGETHER) {
@@ -941,5 +941,5 @@ fn infrequent(func: &Function, count: usize) -> Remark {
 
 fn more_rounds(func: &Function) -> Remark {
     let entry = func.entry_block().unwrap_or(Block::from_u32(0));
-    Remark::missed("max-rounds", entry, format!("after {MOST_ROUNDS} rounds more could sink"))
+    Remark::missed("max-rounds", entry, format!("after {MOST_ROUNDS} rounds more could trace"))
 }

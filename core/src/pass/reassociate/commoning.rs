@@ -25,11 +25,11 @@ use super::Misses;
 use super::block_uses::{BlockReads, BlockUses, Touched};
 use super::computations::{Computations, Computed};
 use super::sketches::{NONE, Sketch};
-use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg};
 use crate::pass::fetch::{TOGETHER, fetch};
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 
 /// Of what kind an operand of a key is: how its first word ends. What follows is as long as the kind says.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,9 +105,9 @@ impl Commoning {
 
     /// Commons what is in a block, as far as `takes_part` lets its instructions by their places, and notes the registers
     /// that this touches. A block from which nothing was taken out gives nothing more when it is visited again.
-    pub fn visit<S: Listener>(
+    pub fn visit(
         &mut self,
-        view: &mut View<'_, S>,
+        view: &mut View<'_>,
         block: Block,
         takes_part: impl Fn(u32) -> bool,
         (touched, uses): (&mut Touched, &mut BlockUses),
@@ -161,9 +161,9 @@ impl Commoning {
     }
 
     /// The register that holds already what an instruction computes, if there is one.
-    fn visit_inst<S: Listener>(
+    fn visit_inst(
         &mut self,
-        view: &View<'_, S>,
+        view: &View<'_>,
         block: Block,
         (inst, sketch): (Inst, &Sketch),
         place: u32,
@@ -199,7 +199,7 @@ impl Commoning {
                 self.write(dst, Some(value));
                 return Some(reg);
             }
-            if S::LISTENS {
+            if view.is_traced() {
                 misses.add(block, missed(view, block, inst, reg, is_overwritten));
             }
         }
@@ -327,7 +327,7 @@ impl Commoning {
 }
 
 /// Lets an instruction copy a register to the one that it writes, or takes it out where that is the same.
-fn replace<S: Listener>(view: &mut View<'_, S>, block: Block, repetition: Repetition) -> Found {
+fn replace(view: &mut View<'_>, block: Block, repetition: Repetition) -> Found {
     let Repetition { inst, dst, earlier } = repetition;
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
@@ -345,7 +345,7 @@ fn replace<S: Listener>(view: &mut View<'_, S>, block: Block, repetition: Repeti
     Found::Repetition
 }
 
-fn missed<S: Listener>(view: &View<'_, S>, block: Block, inst: Inst, reg: Reg, is_overwritten: bool) -> Remark {
+fn missed(view: &View<'_>, block: Block, inst: Inst, reg: Reg, is_overwritten: bool) -> Remark {
     let func = view.func();
     let (text, name) = (instruction_text(view.module(), func, inst), &func.regs[reg].name);
     let why = if is_overwritten { "is overwritten since" } else { "stands too far before" };

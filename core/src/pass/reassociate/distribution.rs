@@ -22,7 +22,6 @@ use alloc::vec::Vec;
 use super::trees::{Forest, FreeInst, Leaf, MAX_LEAVES, Value, multiply_add, put_before, registers};
 use crate::edit::Rewrite;
 use crate::ir::{Inst, Op, Opcode, Operand, Type};
-use crate::view::Listener;
 
 /// A sum that gets fewer multiplications.
 pub struct Distribution {
@@ -213,7 +212,7 @@ impl Distribution {
     }
 
     /// Does it.
-    pub fn apply<S: Listener>(self, rewrite: &mut Rewrite<'_, '_, S>) {
+    pub fn apply(self, rewrite: &mut Rewrite<'_, '_>) {
         let Distribution { root, add, has_mad, factor, others, rest, products, early, late, .. } = self;
         let multiply = Opcode { op: Op::Mul, ..add };
         let (mut early, mut late) = (early.into_iter(), late.into_iter());

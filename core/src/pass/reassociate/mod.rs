@@ -45,11 +45,11 @@ use smallvec::SmallVec;
 
 use super::fetch::fetch;
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, InstData, Module, Op, Opcode, Reg, Symbol, Type};
 use crate::text::{constant_text, instruction_text};
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 use block_uses::{BlockUses, Touched};
 use commoning::{Commoning, Found};
 use distribution::Hindrance;
@@ -109,7 +109,7 @@ impl Pass for Reassociate {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         Walk::new(view, settings).run(view);
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Places {
 }
 
 impl Walk {
-    fn new<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Walk {
+    fn new(view: &mut View<'_>, settings: &Settings) -> Walk {
         let knobs: &KnobValues = &settings.knobs;
         let cfg = view.cfg();
         let func = view.func();
@@ -197,7 +197,7 @@ impl Walk {
         Walk {
             licence,
             uses,
-            commoning: knobs.switch("AllowReassociateCSE").then(|| Commoning::new(func, window, S::LISTENS)),
+            commoning: knobs.switch("AllowReassociateCSE").then(|| Commoning::new(func, window, view.is_traced())),
             numbers,
             owners: Vec::new(),
             sum_owners: Vec::new(),
@@ -212,7 +212,7 @@ impl Walk {
         }
     }
 
-    fn run<S: Listener>(&mut self, view: &mut View<'_, S>) {
+    fn run(&mut self, view: &mut View<'_>) {
         let cfg = self.cfg.clone();
         let places = Places::new(&self.uses, &cfg);
         let mut to_visit = FixedBitSet::with_capacity(cfg.block_count());
@@ -231,7 +231,7 @@ impl Walk {
             if !changed.is_clear() {
                 self.find_concerned(view.func(), &mut changed, &mut touched);
             }
-            self.concerned = (!S::LISTENS).then_some(touched);
+            self.concerned = (!view.is_traced()).then_some(touched);
             to_visit = changed;
         }
         self.tell_misses(view, !to_visit.is_clear(), places.count);
@@ -269,7 +269,7 @@ impl Walk {
     }
 
     /// Looks at a block. Gives whether looking at it again may find more.
-    fn visit<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, first: u64) -> bool {
+    fn visit(&mut self, view: &mut View<'_>, block: Block, first: u64) -> bool {
         let range = self.range.clone();
         let takes_part = move |place: u32| range.contains(&(first + u64::from(place)));
         let grown = self.numbers.len() as u32..view.func().regs.len() as u32;
@@ -291,7 +291,7 @@ impl Walk {
     }
 
     /// Gives whether anything was found.
-    fn common<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, takes_part: &impl Fn(u32) -> bool) -> bool {
+    fn common(&mut self, view: &mut View<'_>, block: Block, takes_part: &impl Fn(u32) -> bool) -> bool {
         let Some(commoning) = &mut self.commoning else { return false };
         let found = commoning.visit(view, block, takes_part, (&mut self.touched, &mut self.uses), &mut self.misses);
         self.to_common.set(block.index(), found == Found::Removable);
@@ -309,12 +309,7 @@ impl Walk {
 
     /// Goes from the last root of the block to its first: takes out the factor that a sum's products have in common, or
     /// else sorts the tree.
-    fn sort_trees<S: Listener>(
-        &mut self,
-        view: &mut View<'_, S>,
-        block: Block,
-        takes_part: &impl Fn(u32) -> bool,
-    ) -> Sorted {
+    fn sort_trees(&mut self, view: &mut View<'_>, block: Block, takes_part: &impl Fn(u32) -> bool) -> Sorted {
         for owners in [&mut self.owners, &mut self.sum_owners] {
             owners.clear();
             owners.resize(self.uses.len() as usize, 0);
@@ -370,7 +365,7 @@ impl Walk {
                 }
                 Outcome::Refused(refusal) => {
                     overwritten |= matches!(refusal, Refusal::Overwritten(_));
-                    if S::LISTENS {
+                    if view.is_traced() {
                         let inst = self.uses.slot(root).inst;
                         self.misses.add(block, missed(view, block, inst, refusal));
                     }
@@ -410,14 +405,14 @@ impl Walk {
     }
 
     /// Takes out the factor that the products of the sum at a root have in common, or says why it does not.
-    fn distribute<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, root: u32) -> Result<(), Hindrance> {
+    fn distribute(&mut self, view: &mut View<'_>, block: Block, root: u32) -> Result<(), Hindrance> {
         let mut forest = self.forest(view.func(), Kind::Sums);
         if !forest.is_free(root) {
             return Err(Hindrance::NoFactor);
         }
         let distribution = distribution::find(&mut forest, root)?;
         if self.distributions == 0 {
-            if S::LISTENS {
+            if view.is_traced() {
                 let text = instruction_text(view.module(), view.func(), distribution.root());
                 let message = format!("`{text}` keeps its products: the budget is used up");
                 self.misses.add(block, Remark::missed("distribute", block, message).at(distribution.root()));
@@ -445,7 +440,7 @@ impl Walk {
         Ok(())
     }
 
-    fn tell_misses<S: Listener>(&mut self, view: &mut View<'_, S>, is_unfinished: bool, count: u64) {
+    fn tell_misses(&mut self, view: &mut View<'_>, is_unfinished: bool, count: u64) {
         for &block in self.cfg.reverse_postorder() {
             self.misses.0.remove(&block).into_iter().flatten().for_each(|remark| view.miss(|_| remark));
         }
@@ -501,7 +496,7 @@ impl<'a> Rebuilding<'a> {
         self.free.iter().map(|free| free.inst).chain(self.negations.iter().copied()).chain([self.root])
     }
 
-    fn apply<S: Listener>(self, view: &mut View<'_, S>, block: Block, numbers: &[u32]) {
+    fn apply(self, view: &mut View<'_>, block: Block, numbers: &[u32]) {
         let module = view.module();
         // So far only the sketches were read.
         fetch(view.func(), self.insts());
@@ -576,7 +571,7 @@ fn value_text(module: &Module, func: &Function, ty: Type, value: Value) -> Strin
     }
 }
 
-fn missed<S: Listener>(view: &View<'_, S>, block: Block, root: Inst, refusal: Refusal) -> Remark {
+fn missed(view: &View<'_>, block: Block, root: Inst, refusal: Refusal) -> Remark {
     let func = view.func();
     let text = instruction_text(view.module(), func, root);
     let (rule, why) = match refusal {

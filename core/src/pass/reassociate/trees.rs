@@ -26,10 +26,10 @@ use smallvec::SmallVec;
 
 use super::block_uses::BlockUses;
 use super::sketches::{NONE, Sketch};
-use crate::edit::{Place, Rewrite};
+use crate::edit::Rewrite;
 use crate::ir::{Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Special, Symbol, Type};
 use crate::sim::evaluate;
-use crate::view::Listener;
+use crate::trace::Place;
 
 /// Leaves of a tree; larger ones are left as they are.
 pub const MAX_LEAVES: usize = 256;
@@ -636,8 +636,8 @@ pub fn registers(leaves: &[Leaf]) -> SmallVec<[Reg; 8]> {
 
 /// Writes, in front of a root, what combines leaves from the left to the right; the root itself does the last step.
 /// Takes one instruction for each leaf beyond two.
-pub fn build<S: Listener>(
-    rewrite: &mut Rewrite<'_, '_, S>,
+pub fn build(
+    rewrite: &mut Rewrite<'_, '_>,
     root: Inst,
     opcode: Opcode,
     leaves: &[Leaf],
@@ -658,8 +658,8 @@ pub fn build<S: Listener>(
 }
 
 /// Makes another instruction of a free one, in front of a root. Gives the register that it writes.
-pub fn put_before<S: Listener>(
-    rewrite: &mut Rewrite<'_, '_, S>,
+pub fn put_before(
+    rewrite: &mut Rewrite<'_, '_>,
     root: Inst,
     free: FreeInst,
     opcode: Opcode,

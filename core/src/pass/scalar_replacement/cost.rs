@@ -29,10 +29,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::rewriting::Rewriting;
-use crate::edit::{Fact, Remark, Silent};
 use crate::ir::{Block, Function, Inst, Opcode, WarpCounts};
 use crate::machine::{Machine, OpClass};
 use crate::query::{Form, Hoist, Inquiries, Occurrence, OccurrenceData, Spot, Step, Subject, Support, Ways};
+use crate::trace::{Fact, NoTrace, Remark};
 
 /// Others of one load that are looked at.
 const OTHERS: usize = 16;
@@ -143,10 +143,10 @@ impl Costs {
             return Some((bill, counted_on));
         }
         for other in inquiries.snapshot.others(occurrence, OTHERS) {
-            if inquiries.available(func, &mut Silent, other).is_ok() {
+            if inquiries.available(func, &mut NoTrace, other).is_ok() {
                 continue;
             }
-            let Ok(support) = inquiries.available_anywhere(func, &mut Silent, other) else { continue };
+            let Ok(support) = inquiries.available_anywhere(func, &mut NoTrace, other) else { continue };
             let is_there = |&(spot, form): &(Spot, Form)| {
                 paid.insertions.contains(&(spot, form)) || rewriting.is_inserted(spot, form)
             };
@@ -173,7 +173,7 @@ impl Costs {
         hoist: &Hoist,
     ) -> Option<(Bill, CountedOn)> {
         let mut others = inquiries.snapshot.others(occurrence, OTHERS);
-        others.retain(|&other| inquiries.available(func, &mut Silent, other).is_err());
+        others.retain(|&other| inquiries.available(func, &mut NoTrace, other).is_err());
         let trial = inquiries.begin_trial(func, hoist);
         let bill = self.of_trial(func, inquiries, rewriting, (occurrence, &others), (&trial, hoist.has_gaps));
         inquiries.end_trial(trial);

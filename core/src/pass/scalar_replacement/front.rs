@@ -16,12 +16,12 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::edit::{Place, Remark};
 use crate::ir::{Block, InstData, Profile, WarpCounts, WarpEntry};
-use crate::view::{Listener, View};
+use crate::trace::{Place, Remark};
+use crate::view::View;
 
 /// Puts a block in front of a function's only entry.
-pub(super) fn put_in_front<S: Listener>(view: &mut View<'_, S>, first: Block) -> Block {
+pub(super) fn put_in_front(view: &mut View<'_>, first: Block) -> Block {
     let mut rewrite = view.rewrite(|func| {
         let message = format!("a block in front of `{}` takes what is inserted there", func.blocks[first].name);
         Remark::applied("front", first, message)

@@ -71,7 +71,6 @@ use cranelift_entity::SecondaryMap;
 
 use super::if_convert::{LANES, resident_warps};
 use super::{FAULTING_KNOB, Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark, Silent};
 use crate::ir::{Block, Function, WarpCounts};
 use crate::machine::Machine;
 use crate::query::{
@@ -79,7 +78,8 @@ use crate::query::{
     Refusal, Rules, Shape, Snapshot, Spot, Support,
 };
 use crate::symbolic::Overflow;
-use crate::view::{Listener, View};
+use crate::trace::{Fact, NoTrace, Remark};
+use crate::view::View;
 use cost::{Bill, Costs, CountedOn};
 use rewriting::Rewriting;
 
@@ -158,7 +158,7 @@ macro_rules! variants {
             const INFO: PassInfo =
                 PassInfo { name: $name, paper: PAPER, summary: $summary, knobs: $knobs, needs_fast_math: false };
 
-            fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+            fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
                 let variant = Variant {
                     knobs: $knobs,
                     interest: Interest::$interest,
@@ -207,7 +207,7 @@ impl Variant {
     }
 }
 
-fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Variant) {
+fn run(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant) {
     let is = |name: &str, word: &str| variant.choice(knobs, name) == word;
     let overflow = if is("overflow", "prove") { Overflow::Prove } else { Overflow::Assume };
     let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
@@ -246,7 +246,7 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
     let mut pass = Walk {
         inquiries: match variant.interest {
             Interest::Loads => inquiries.stopping_when_decided(),
-            Interest::Scalars if S::LISTENS => inquiries,
+            Interest::Scalars if view.is_traced() => inquiries,
             Interest::Scalars => inquiries.unheard(),
         },
         rewriting: Rewriting::default(),
@@ -281,7 +281,7 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
 }
 
 /// The blocks whose branches diverge, as the knob has it.
-fn divergent_branches<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Variant) -> Vec<Block> {
+fn divergent_branches(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant) -> Vec<Block> {
     if variant.insertion == Insertion::Anywhere {
         return Vec::new();
     }
@@ -297,7 +297,7 @@ fn divergent_branches<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, v
 
 /// The blocks at whose branches lanes parted in more than that share of the executions that a profile counted. Where it
 /// does not tell, the static analysis does. Says where the two differ.
-fn measured_branches<S: Listener>(view: &mut View<'_, S>, threshold: f64) -> Vec<Block> {
+fn measured_branches(view: &mut View<'_>, threshold: f64) -> Vec<Block> {
     let divergence = view.divergence();
     let counts = WarpCounts::of(view.func());
     if counts.is_empty() {
@@ -333,7 +333,7 @@ fn measured_branches<S: Listener>(view: &mut View<'_, S>, threshold: f64) -> Vec
 }
 
 /// What loads cost, if the function has a profile that says how often warps come by.
-fn prices<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues) -> Option<Costs> {
+fn prices(view: &mut View<'_>, knobs: &KnobValues) -> Option<Costs> {
     let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
     let launch = view.module().stated_launch_of(&view.func().name);
     let lanes = launch.and_then(|launch| launch.warp).unwrap_or(LANES);
@@ -349,7 +349,7 @@ fn prices<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues) -> Option<Cos
 }
 
 /// Says that there is no profile of warps, and what is done without one.
-fn miss_profile<S: Listener>(view: &mut View<'_, S>, without: &str) {
+fn miss_profile(view: &mut View<'_>, without: &str) {
     view.miss(|func| {
         let entry = func.entry_block().unwrap_or(Block::from_u32(0));
         Remark::missed("no-profile", entry, format!("there is no `profile warp`: {without}"))
@@ -378,7 +378,7 @@ struct Walk<'m> {
 
 impl Walk<'_> {
     /// Asks about one occurrence, and does what the answers allow.
-    fn ask<S: Listener>(&mut self, view: &mut View<'_, S>, occurrence: Occurrence, is_alone: bool) {
+    fn ask(&mut self, view: &mut View<'_>, occurrence: Occurrence, is_alone: bool) {
         if !is_alone {
             match self.available(view, occurrence, true) {
                 Ok(support) => {
@@ -404,10 +404,10 @@ impl Walk<'_> {
 
     /// Those that had their turn before a bill counted on their going away are asked about again: what has been done since may
     /// have made them available, and nobody else would find that.
-    fn ask_again<S: Listener>(&mut self, view: &mut View<'_, S>) {
+    fn ask_again(&mut self, view: &mut View<'_>) {
         while let Some(other) = self.counted_on.pop() {
             let is_left = self.asked[other] && self.inquiries.snapshot.is_made(other);
-            if is_left && self.inquiries.available(view.func(), &mut Silent, other).is_ok() {
+            if is_left && self.inquiries.available(view.func(), &mut NoTrace, other).is_ok() {
                 self.ask(view, other, false);
             }
         }
@@ -422,14 +422,14 @@ impl Walk<'_> {
 
     /// What is made for all lanes is there for those of a guard as well, so that insertions for what was asked about later
     /// may have made available what has a guard.
-    fn ask_guarded_again<S: Listener>(&mut self, view: &mut View<'_, S>) {
+    fn ask_guarded_again(&mut self, view: &mut View<'_>) {
         for _ in 0..MAX_FOLLOWED {
             let mut is_done = true;
             for occurrence in core::mem::take(&mut self.guarded) {
                 if !self.inquiries.snapshot.is_made(occurrence) {
                     continue;
                 }
-                let is_available = self.inquiries.available(view.func(), &mut Silent, occurrence).is_ok();
+                let is_available = self.inquiries.available(view.func(), &mut NoTrace, occurrence).is_ok();
                 if is_available {
                     self.ask(view, occurrence, false);
                 } else if !self.put_together(view, occurrence) {
@@ -445,17 +445,12 @@ impl Walk<'_> {
     }
 
     /// Is an occurrence available? Where nothing but a place in front of the only entry is missing, a block is put there.
-    fn available<S: Listener>(
-        &mut self,
-        view: &mut View<'_, S>,
-        occurrence: Occurrence,
-        is_told: bool,
-    ) -> Result<Support, Refusal> {
+    fn available(&mut self, view: &mut View<'_>, occurrence: Occurrence, is_told: bool) -> Result<Support, Refusal> {
         loop {
-            let (func, sink) = view.func_and_sink();
+            let (func, trace) = view.func_and_trace();
             let found = match is_told {
-                true => self.inquiries.available(func, sink, occurrence),
-                false => self.inquiries.available(func, &mut Silent, occurrence),
+                true => self.inquiries.available(func, trace, occurrence),
+                false => self.inquiries.available(func, &mut NoTrace, occurrence),
             };
             match found {
                 Err(Refusal::NoPlace(_, first)) if view.func().entries.is_empty() => {
@@ -471,23 +466,23 @@ impl Walk<'_> {
     }
 
     /// Takes a vector from its elements, if all of them are available.
-    fn put_together<S: Listener>(&mut self, view: &mut View<'_, S>, occurrence: Occurrence) -> bool {
-        let (func, sink) = view.func_and_sink();
-        let Some(elements) = self.inquiries.available_elements(func, sink, occurrence) else { return false };
+    fn put_together(&mut self, view: &mut View<'_>, occurrence: Occurrence) -> bool {
+        let (func, trace) = view.func_and_trace();
+        let Some(elements) = self.inquiries.available_elements(func, trace, occurrence) else { return false };
         self.rewriting.put_together(view, &mut self.inquiries, occurrence, &elements);
         true
     }
 
     /// Makes an occurrence available by insertions outside the region as well, if they cost less than they save. Gives what
     /// has been inserted. `is_told` says whether those who listen hear of the question, if anything comes of it.
-    fn insert_outside<S: Listener>(
+    fn insert_outside(
         &mut self,
-        view: &mut View<'_, S>,
+        view: &mut View<'_>,
         occurrence: Occurrence,
         is_told: bool,
     ) -> Option<Vec<Occurrence>> {
         let costs = self.costs.as_ref()?;
-        let mut support = self.inquiries.available_anywhere(view.func(), &mut Silent, occurrence).ok()?;
+        let mut support = self.inquiries.available_anywhere(view.func(), &mut NoTrace, occurrence).ok()?;
         let paid = self.paid_for.iter().find(|(paid, _)| *paid == occurrence).map(|&(_, bill)| bill);
         let (bill, counted_on) = match paid {
             Some(bill) => (bill, CountedOn::default()),
@@ -506,8 +501,8 @@ impl Walk<'_> {
         }
         if is_told {
             // What is done has a question that those who listen have heard.
-            let (func, sink) = view.func_and_sink();
-            support = self.inquiries.available_anywhere(func, sink, occurrence).unwrap_or(support);
+            let (func, trace) = view.func_and_trace();
+            support = self.inquiries.available_anywhere(func, trace, occurrence).unwrap_or(support);
         }
         self.rewriting.bill = Some(bill);
         let inserted = self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
@@ -517,9 +512,9 @@ impl Walk<'_> {
     }
 
     /// Moves an occurrence up in front of branches, if it can be. Gives what it has become there.
-    fn move_up<S: Listener>(&mut self, view: &mut View<'_, S>, occurrence: Occurrence) -> Vec<Occurrence> {
-        let (func, sink) = view.func_and_sink();
-        let hoist = self.inquiries.hoist(func, sink, occurrence);
+    fn move_up(&mut self, view: &mut View<'_>, occurrence: Occurrence) -> Vec<Occurrence> {
+        let (func, trace) = view.func_and_trace();
+        let hoist = self.inquiries.hoist(func, trace, occurrence);
         if self.costs.is_none() {
             return hoist.map_or(Vec::new(), |hoist| self.move_to(view, occurrence, &hoist));
         }
@@ -561,9 +556,9 @@ impl Walk<'_> {
     }
 
     /// Says that something would not pay.
-    fn tell_bill<S: Listener>(
+    fn tell_bill(
         &self,
-        view: &mut View<'_, S>,
+        view: &mut View<'_>,
         occurrence: Occurrence,
         bill: Bill,
         refused: impl FnOnce(&Function, &str) -> String,
@@ -580,12 +575,7 @@ impl Walk<'_> {
     }
 
     /// Moves an occurrence up to the ends of blocks, if it can be. Gives what it has become there.
-    fn move_to<S: Listener>(
-        &mut self,
-        view: &mut View<'_, S>,
-        occurrence: Occurrence,
-        hoist: &Hoist,
-    ) -> Vec<Occurrence> {
+    fn move_to(&mut self, view: &mut View<'_>, occurrence: Occurrence, hoist: &Hoist) -> Vec<Occurrence> {
         let own = self.inquiries.snapshot.occurrence(occurrence).block;
         let snapshot = &self.inquiries.snapshot;
         let is_useless = |&block: &Block| block == own || snapshot.reads_unassigned(view.func(), block, hoist.form);
@@ -647,7 +637,7 @@ impl Walk<'_> {
 
     /// Asks about what has just been inserted, and tells of it only if it can do better still: being there may have made it
     /// available from elsewhere, or blocks above down-safe.
-    fn follow<S: Listener>(&mut self, view: &mut View<'_, S>, inserted: Vec<Occurrence>) {
+    fn follow(&mut self, view: &mut View<'_>, inserted: Vec<Occurrence>) {
         let mut pending: Vec<(Occurrence, u32)> = inserted.into_iter().rev().map(|inserted| (inserted, 1)).collect();
         while let Some((inserted, depth)) = pending.pop() {
             if depth > MAX_FOLLOWED {
@@ -671,12 +661,12 @@ impl Walk<'_> {
                 Vec::new()
             } else if self.costs.is_some() {
                 self.move_up(view, inserted)
-            } else if let Some(hoist) = self.inquiries.hoist(view.func(), &mut Silent, inserted) {
-                if S::LISTENS {
+            } else if let Some(hoist) = self.inquiries.hoist(view.func(), &mut NoTrace, inserted) {
+                if view.is_traced() {
                     // What is done has a question that those who listen have heard; it looks at nothing more.
                     let steps = self.inquiries.snapshot.steps;
-                    let (func, sink) = view.func_and_sink();
-                    self.inquiries.hoist(func, sink, inserted);
+                    let (func, trace) = view.func_and_trace();
+                    self.inquiries.hoist(func, trace, inserted);
                     self.inquiries.snapshot.steps = steps;
                 }
                 self.move_to(view, inserted, &hoist)
@@ -687,7 +677,7 @@ impl Walk<'_> {
         }
     }
 
-    fn tell_refusal<S: Listener>(&mut self, view: &mut View<'_, S>, occurrence: Occurrence, refusal: Refusal) {
+    fn tell_refusal(&mut self, view: &mut View<'_>, occurrence: Occurrence, refusal: Refusal) {
         if refusal == Refusal::NotThere || (refusal == Refusal::Budget && self.limit_is_told) {
             return;
         }

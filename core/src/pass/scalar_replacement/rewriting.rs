@@ -23,14 +23,15 @@ use cranelift_entity::SecondaryMap;
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
-use crate::edit::{Fact, Place, Remark, Rewrite};
+use crate::edit::Rewrite;
 use crate::ir::{Address, AddressBase, Block, Flags, Function, Guard, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::query::{
     Element, Form, Forms, Hoist, Inquiries, Occurrence, OccurrenceData, Snapshot, Spot, Step, Subject, Support,
 };
 use crate::symbolic::{Affine, Atom, Extension, RegisterSum, own_extension};
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Place, Remark};
+use crate::view::View;
 
 use super::cost::Bill;
 
@@ -111,9 +112,9 @@ impl Rewriting {
     }
 
     /// Lets an occurrence that is available be read from its temporary. Gives what was inserted for it.
-    pub fn replace<S: Listener>(
+    pub fn replace(
         &mut self,
-        view: &mut View<'_, S>,
+        view: &mut View<'_>,
         inquiries: &mut Inquiries<'_>,
         occurrence: Occurrence,
         support: &Support,
@@ -170,9 +171,9 @@ impl Rewriting {
     }
 
     /// Lets a vector whose elements are available be read from their temporaries.
-    pub fn put_together<S: Listener>(
+    pub fn put_together(
         &mut self,
-        view: &mut View<'_, S>,
+        view: &mut View<'_>,
         inquiries: &mut Inquiries<'_>,
         occurrence: Occurrence,
         elements: &[(Occurrence, Support)],
@@ -228,9 +229,9 @@ impl Rewriting {
     }
 
     /// Inserts what moves up from an occurrence to where `inserted` has been noted.
-    pub fn hoist<S: Listener>(
+    pub fn hoist(
         &mut self,
-        view: &mut View<'_, S>,
+        view: &mut View<'_>,
         inquiries: &mut Inquiries<'_>,
         occurrence: Occurrence,
         inserted: Occurrence,
@@ -267,9 +268,9 @@ impl Rewriting {
     /// at hand: where other ways lead to it, or a predicate is not what it will be. Then it moves up in front of the last
     /// branch that decides about it, if loads move across that. Where the same has moved before, one load serves both, under
     /// the union of their conditions.
-    pub fn move_up_guarded<S: Listener>(
+    pub fn move_up_guarded(
         &mut self,
-        view: &mut View<'_, S>,
+        view: &mut View<'_>,
         inquiries: &mut Inquiries<'_>,
         occurrence: Occurrence,
         hoist: &Hoist,
@@ -331,9 +332,9 @@ impl Rewriting {
     }
 
     /// Inserts a computation of a form where it is missing. Gives nothing where it has been inserted before.
-    fn insert_at<S: Listener>(
+    fn insert_at(
         &mut self,
-        view: &mut View<'_, S>,
+        view: &mut View<'_>,
         inquiries: &mut Inquiries<'_>,
         spot: Spot,
         form: Form,
@@ -386,7 +387,7 @@ impl Rewriting {
     }
 
     /// The temporaries of a form.
-    fn temporaries<S: Listener>(&mut self, rewrite: &mut Rewrite<'_, '_, S>, forms: &Forms, form: Form) -> Regs {
+    fn temporaries(&mut self, rewrite: &mut Rewrite<'_, '_>, forms: &Forms, form: Form) -> Regs {
         let known = &mut self.temporaries[form];
         if known.is_empty() {
             known.extend(forms.expression(form).types.iter().map(|&ty| rewrite.create_temporary(ty)));
@@ -395,13 +396,7 @@ impl Rewriting {
     }
 
     /// Lets the temporaries of a form take the value of an occurrence.
-    fn keep<S: Listener>(
-        &mut self,
-        rewrite: &mut Rewrite<'_, '_, S>,
-        snapshot: &Snapshot<'_>,
-        occurrence: Occurrence,
-        form: Form,
-    ) {
+    fn keep(&mut self, rewrite: &mut Rewrite<'_, '_>, snapshot: &Snapshot<'_>, occurrence: Occurrence, form: Form) {
         let (forms, data) = (&snapshot.forms, snapshot.occurrence(occurrence));
         let temporaries = self.temporaries(rewrite, forms, form);
         let known = self.holders[occurrence].clone().or_else(|| {
@@ -445,9 +440,9 @@ impl Rewriting {
 
     /// Where the value of one element of a vector is, and the last instruction of what the vector became: in that one of the
     /// registers that have the vector there.
-    fn holder_of_element<S: Listener>(
+    fn holder_of_element(
         &mut self,
-        rewrite: &mut Rewrite<'_, '_, S>,
+        rewrite: &mut Rewrite<'_, '_>,
         snapshot: &Snapshot<'_>,
         Element { whole, index }: Element,
     ) -> Option<(Holder, Inst)> {
@@ -463,7 +458,7 @@ impl Rewriting {
     }
 
     /// Lets the temporaries of one form take over from those of another one at a definition.
-    fn shift<S: Listener>(&mut self, rewrite: &mut Rewrite<'_, '_, S>, forms: &Forms, step: Step) {
+    fn shift(&mut self, rewrite: &mut Rewrite<'_, '_>, forms: &Forms, step: Step) {
         let writes = self.temporaries(rewrite, forms, step.below);
         let reads = self.temporaries(rewrite, forms, step.above);
         let shifts = self.shifts.entry(step.inst).or_default();
@@ -518,8 +513,8 @@ fn listed(func: &Function, blocks: &[Block]) -> String {
 }
 
 /// Copies registers before an instruction. Gives the first and the last copy.
-fn copy_before<S: Listener>(
-    rewrite: &mut Rewrite<'_, '_, S>,
+fn copy_before(
+    rewrite: &mut Rewrite<'_, '_>,
     before: Inst,
     to: &[Reg],
     from: &[Reg],
@@ -537,8 +532,8 @@ fn copy_before<S: Listener>(
 }
 
 /// Copies registers behind an instruction. Gives the first and the last copy.
-fn copy_behind<S: Listener>(
-    rewrite: &mut Rewrite<'_, '_, S>,
+fn copy_behind(
+    rewrite: &mut Rewrite<'_, '_>,
     behind: Inst,
     to: &[Reg],
     from: &[Reg],
@@ -616,12 +611,7 @@ fn condition_of(
 }
 
 /// One predicate that holds where all of several do, or one of several does, as that operation says.
-fn combined<S: Listener>(
-    rewrite: &mut Rewrite<'_, '_, S>,
-    block: Block,
-    op: Op,
-    conditions: &[Guard],
-) -> Option<Guard> {
+fn combined(rewrite: &mut Rewrite<'_, '_>, block: Block, op: Op, conditions: &[Guard]) -> Option<Guard> {
     let (&(mut all), others) = conditions.split_first()?;
     for &guard in others {
         let operands = [all, guard].map(|guard| {
@@ -640,14 +630,7 @@ fn combined<S: Listener>(
 }
 
 /// Computes a form into registers at the end of a block.
-fn compute<S: Listener>(
-    rewrite: &mut Rewrite<'_, '_, S>,
-    forms: &Forms,
-    block: Block,
-    form: Form,
-    to: &[Reg],
-    is_good: bool,
-) -> Inst {
+fn compute(rewrite: &mut Rewrite<'_, '_>, forms: &Forms, block: Block, form: Form, to: &[Reg], is_good: bool) -> Inst {
     let expression = forms.expression(form);
     let data = match &expression.subject {
         Subject::Load(kind, sum) => {
@@ -669,7 +652,7 @@ fn compute<S: Listener>(
 
 /// A sum as an address, with registers of its own for what no address holds: special registers, several symbols, narrow
 /// registers that are extended against their type.
-fn spelled_out<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, block: Block, sum: &RegisterSum) -> Address {
+fn spelled_out(rewrite: &mut Rewrite<'_, '_>, block: Block, sum: &RegisterSum) -> Address {
     let mut rest: RegisterSum = Affine::constant(sum.offset());
     let mut has_symbol = false;
     for &(atom, coefficient) in sum.terms() {

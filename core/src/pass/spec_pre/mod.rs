@@ -54,11 +54,11 @@ use super::path_guided::nodes::Nodes;
 use super::path_guided::paths::Paths;
 use super::path_guided::rules::{COST, FP, MACHINE, Rules};
 use super::{FAULTING_KNOB, Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Inst, Module, WarpCounts};
 use crate::machine::Machine;
 use crate::text::instruction_text;
-use crate::view::{Listener, View};
+use crate::trace::{Fact, Remark};
+use crate::view::View;
 use expressions::{Expressions, Repetition};
 use hoisting::{Around, Places, Region, Shape};
 use plan::{Plan, Planner, Refused, Told, keep, make_temporaries, may_fault, read};
@@ -93,7 +93,7 @@ impl Pass for SpecPre {
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+    fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         Elimination::of(view, settings)?.run(view);
         Ok(())
     }
@@ -128,7 +128,7 @@ struct Heard {
 
 impl Elimination {
     /// For a function as it is.
-    fn of<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<Elimination, PassError> {
+    fn of(view: &mut View<'_>, settings: &Settings) -> Result<Elimination, PassError> {
         let knobs = &settings.knobs;
         let Rules { share, is_by_warp, machine } = Rules::of(view.func(), knobs, SpecPre::INFO.name)?;
         let (cfg, dominators) = (view.cfg(), view.dominators());
@@ -159,7 +159,7 @@ impl Elimination {
 
     /// Looks at every expression until nothing more is gained by it. What one gains another does not lose, as no operand is
     /// written at another place than before.
-    fn run<S: Listener>(mut self, view: &mut View<'_, S>) {
+    fn run(mut self, view: &mut View<'_>) {
         for number in 0..self.expressions.all.len() {
             self.replace_repetitions(view, number);
         }
@@ -191,7 +191,7 @@ impl Elimination {
     }
 
     /// Does what is gained by an expression. Gives what was heard when nothing more was.
-    fn replace<S: Listener>(&mut self, view: &mut View<'_, S>, number: usize, has_split: &mut bool) -> Heard {
+    fn replace(&mut self, view: &mut View<'_>, number: usize, has_split: &mut bool) -> Heard {
         for round in 1..=MOST_ROUNDS {
             let (plans, heard) = self.plans(number);
             if plans.is_empty() {
@@ -258,7 +258,7 @@ impl Elimination {
         plan
     }
 
-    fn carry_out<S: Listener>(&mut self, view: &mut View<'_, S>, number: usize, plan: &Plan) {
+    fn carry_out(&mut self, view: &mut View<'_>, number: usize, plan: &Plan) {
         let (module, nodes) = (view.module(), &self.nodes);
         let mut rewrite = view.rewrite(|func| plan.remark(func, nodes, &instruction_text(module, func, plan.first())));
         let mut expression = self.expressions.all[number].clone();
@@ -273,7 +273,7 @@ impl Elimination {
     }
 
     /// What is evaluated twice in a block, with nothing between that changes it.
-    fn replace_repetitions<S: Listener>(&mut self, view: &mut View<'_, S>, number: usize) {
+    fn replace_repetitions(&mut self, view: &mut View<'_>, number: usize) {
         let module = view.module();
         let repetitions = core::mem::take(&mut self.expressions.repetitions[number]);
         let expression = &mut self.expressions.all[number];

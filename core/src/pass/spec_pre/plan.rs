@@ -20,12 +20,12 @@ use super::benefit::{Decision, decide};
 use super::expressions::Expression;
 use super::hoisting::{Placement, Region};
 use super::survey::Seen;
-use crate::edit::{Fact, Place, Remark, Rewrite};
+use crate::edit::Rewrite;
 use crate::ir::{Block, Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Space};
 use crate::machine::Machine;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::Paths;
-use crate::view::Listener;
+use crate::trace::{Fact, Place, Remark};
 
 /// Cycles below which a difference is one of rounding.
 const NOTHING: f64 = 1e-9;
@@ -291,9 +291,9 @@ impl Plan {
     }
 
     /// Rewrites, and notes where the expression is evaluated now. `nodes` hears which critical edges are split.
-    pub fn carry_out<S: Listener>(
+    pub fn carry_out(
         &self,
-        rewrite: &mut Rewrite<'_, '_, S>,
+        rewrite: &mut Rewrite<'_, '_>,
         nodes: &mut Nodes,
         expression: &mut Expression,
         is_transparent: impl Fn(&Expression, Node) -> bool,
@@ -338,14 +338,14 @@ pub(super) fn may_fault(data: &InstData) -> bool {
 }
 
 /// Registers for the value of an expression.
-pub(super) fn make_temporaries<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, expression: &mut Expression) {
+pub(super) fn make_temporaries(rewrite: &mut Rewrite<'_, '_>, expression: &mut Expression) {
     if expression.temporaries.is_empty() {
         expression.temporaries = expression.types.iter().map(|&ty| rewrite.create_temporary(ty)).collect();
     }
 }
 
 /// Has an evaluation put its value into the temporaries as well.
-pub(super) fn keep<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, expression: &mut Expression, node: Node, inst: Inst) {
+pub(super) fn keep(rewrite: &mut Rewrite<'_, '_>, expression: &mut Expression, node: Node, inst: Inst) {
     let data = &rewrite.func().insts[inst];
     if data.dsts == expression.temporaries {
         return;
@@ -362,13 +362,13 @@ pub(super) fn keep<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, expression: &m
 }
 
 /// Has an evaluation read the temporaries instead.
-pub(super) fn read<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, temporaries: &[Reg], inst: Inst) {
+pub(super) fn read(rewrite: &mut Rewrite<'_, '_>, temporaries: &[Reg], inst: Inst) {
     let dsts = rewrite.func().insts[inst].dsts.clone();
     if *dsts == *temporaries {
         rewrite.remove(inst);
         return;
     }
-    let copy = |rewrite: &Rewrite<'_, '_, S>, (dst, from): (Reg, Reg)| {
+    let copy = |rewrite: &Rewrite<'_, '_>, (dst, from): (Reg, Reg)| {
         InstData::new(Opcode::mov(rewrite.func().reg_types[dst]), [dst], [Operand::Reg(from)])
     };
     let pairs: Vec<(Reg, Reg)> = dsts.iter().copied().zip(temporaries.iter().copied()).collect();
@@ -382,7 +382,7 @@ pub(super) fn read<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, temporaries: &
 }
 
 /// The block that a node is, made on a critical edge where there is none.
-fn block_of<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, nodes: &mut Nodes, node: Node) -> Block {
+fn block_of(rewrite: &mut Rewrite<'_, '_>, nodes: &mut Nodes, node: Node) -> Block {
     match (nodes.block(node), nodes.edge(node)) {
         (None, Some((from, to))) => {
             let middle = rewrite.split_edge(from, to);

@@ -21,12 +21,12 @@ use super::benefit::{Decision, Weighing};
 use super::expressions::Repetition;
 use super::hoisting::{Hoisted, Member, Region};
 use super::{Elimination, Heard, repeat};
-use crate::edit::{Remark, Silent};
 use crate::ir::{Block, Func, Function, Inst, Module};
 use crate::pass::Settings;
 use crate::pass::path_guided::nodes::Node;
 use crate::pass::path_guided::paths::{Paths, change_frequencies, told};
 use crate::text::instruction_text;
+use crate::trace::{NoTrace, Remark};
 use crate::view::{Analyses, View};
 
 pub use crate::pass::path_guided::paths::{Estimated, Path, executed_paths};
@@ -165,7 +165,7 @@ pub(super) enum Seen<'a> {
 pub fn survey(module: &Module, func: Func, settings: &Settings, question: Question<'_>) -> Survey {
     let mut body = module.funcs[func].clone();
     change_frequencies(&mut body, question.frequencies);
-    let mut silent = Silent;
+    let mut silent = NoTrace;
     let mut view = View::new(module, &mut body, &mut silent, Analyses::default());
     match Elimination::of(&mut view, settings) {
         Ok(elimination) => Scene { module, func: view.func(), elimination }.survey(question.wanted),
@@ -176,7 +176,7 @@ pub fn survey(module: &Module, func: Func, settings: &Settings, question: Questi
 /// The function as it is when the pass has done what its remark about an instruction says; none if there is no such remark.
 pub fn carried_out(module: &Module, func: Func, settings: &Settings, inst: Inst) -> Option<Function> {
     let mut body = module.funcs[func].clone();
-    let mut silent = Silent;
+    let mut silent = NoTrace;
     let mut view = View::new(module, &mut body, &mut silent, Analyses::default());
     let mut elimination = Elimination::of(&mut view, settings).ok()?;
     let count = elimination.expressions.all.len();

@@ -32,6 +32,7 @@ use super::forms::{
     Expression, Family, Footprint, Form, FormSet, Forms, Kind, LoadKind, Subject, is_scalar_expression,
 };
 use super::items::{Address, INSERTED, Item, Items, Occurrence};
+use super::propagation::QuestionLog;
 use super::ways::{Spot, Ways};
 use crate::alias::{Access, AliasAnalysis, AliasClasses, Effect, Objects};
 use crate::flow::{Definition, Value, Values};
@@ -40,7 +41,6 @@ use crate::ir::{Block, Flags, Function, Inst, Module, Op, ParamType, Reg, Symbol
 use crate::symbolic::{
     Affine, AffineNames, Atom, Base, Bounds, Inductions, KnownSums, Overflow, Site, SymbolicAddress,
 };
-use crate::view::Listener;
 pub use elements::Element;
 use elements::Elements;
 use looked::{Held, Lately, Looked, LookedFor, Point};
@@ -526,11 +526,11 @@ impl<'m> Snapshot<'m> {
     }
 
     /// The instruction at a place of a block, if anybody listens and it stands there still.
-    pub fn told_inst_at<S: Listener>(&self, func: &Function, block: Block, place: u32) -> Option<Inst> {
-        if !S::LISTENS {
+    pub fn told_inst_at(&self, log: &mut QuestionLog<'_>, block: Block, place: u32) -> Option<Inst> {
+        if !log.is_traced() {
             return None;
         }
-        func.block_insts(self.ways.named_as(block)).find(|&inst| self.places.get(inst) == Some(&place))
+        log.func.block_insts(self.ways.named_as(block)).find(|&inst| self.places.get(inst) == Some(&place))
     }
 
     /// A computation of a form is inserted at the end of a block; [`Snapshot::place`] says by which instruction.

@@ -5,11 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use warpscope_core::edit::RemarkKind;
 use warpscope_core::ir::{Block, Func, Function, Inst, Module};
 use warpscope_core::journal::Journal;
-use warpscope_core::questions::{Answer, Query, QuestionEvent, QuestionId};
 use warpscope_core::text::instruction_text;
+use warpscope_core::trace::{Answer, Query, QuestionEvent, QuestionId, RemarkKind};
 
 use crate::message::{self, Event, Verdict, What};
 

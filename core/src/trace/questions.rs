@@ -1,4 +1,4 @@
-//! What questions do, as those who listen are told: they are raised, travel, change their text and are answered.
+//! Events of questions: they are raised, travel, change their text and are answered.
 //!
 //! ```text
 //! Began     1   is `A[i]` available at n8?
@@ -11,14 +11,12 @@
 //!
 //! A question that travels is a token with a number of its own. Whoever raised it is its parent: another token, or the
 //! inquiry with which everything began. So the events of one inquiry are a tree, in the order in which they happened.
-//! With nobody listening nothing is told.
 //!
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, sections 4 and 5.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::edit::Silent;
 use crate::ir::{Block, Inst};
 
 /// What is asked.
@@ -140,21 +138,4 @@ pub enum QuestionEvent {
         /// What came of it.
         answer: Answer,
     },
-}
-
-/// Who is told of questions.
-pub trait QuestionSink {
-    /// False where whatever is told from here on is not kept, so that it need not be told.
-    fn hears_of_questions(&self) -> bool;
-
-    /// Something happened.
-    fn told_of(&mut self, event: QuestionEvent);
-}
-
-impl QuestionSink for Silent {
-    fn hears_of_questions(&self) -> bool {
-        false
-    }
-
-    fn told_of(&mut self, _: QuestionEvent) {}
 }

@@ -1,0 +1,75 @@
+//! What the doors report: one kind of event, and the trace that keeps events.
+//!
+//! ```text
+//! edit     Rewrite(remark, edits)    a change and its reason        ┐
+//!          Missed(remark)            a refused opportunity          │──▶ Trace: the journal, or nothing
+//! passes   Table(event)              a step of a value table        │
+//! query    Question(event)           a step of a question           ┘
+//! ```
+//!
+//! A door asks the trace first whether an event is wanted ([`Trace::wants`]), so that remarks and sentences are built only
+//! where somebody keeps them. The question is asked at run time: each pass is compiled once.
+
+mod edit;
+mod questions;
+mod remark;
+mod table;
+
+use alloc::vec::Vec;
+
+pub use edit::{Edit, Place, Touched, apply_all, undo_all};
+pub use questions::{Answer, Query, QuestionEvent, QuestionId};
+pub use remark::{Fact, Remark, RemarkKind};
+pub use table::{Holder, TableEvent};
+
+/// One thing that a door reports.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// A complete rewrite: its reason and what changed.
+    Rewrite(Remark, Vec<Edit>),
+    /// A refused opportunity.
+    Missed(Remark),
+    /// A step of a value table.
+    Table(TableEvent),
+    /// A step of a question.
+    Question(QuestionEvent),
+}
+
+/// Kinds of events, which a trace may want or not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Topic {
+    /// Refused opportunities.
+    Missed,
+    /// Steps of value tables.
+    Table,
+    /// Steps of questions.
+    Question,
+}
+
+/// The receiver of events.
+pub trait Trace {
+    /// Are rewrites kept? If not, nothing else is wanted either.
+    fn is_on(&self) -> bool;
+
+    /// Is there still room for an event of that kind? The event follows if so, and is counted as dropped otherwise.
+    fn wants(&mut self, topic: Topic) -> bool;
+
+    /// Keeps an event.
+    fn record(&mut self, event: Event);
+}
+
+/// The trace that keeps nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoTrace;
+
+impl Trace for NoTrace {
+    fn is_on(&self) -> bool {
+        false
+    }
+
+    fn wants(&mut self, _: Topic) -> bool {
+        false
+    }
+
+    fn record(&mut self, _: Event) {}
+}
