@@ -94,7 +94,7 @@ pub fn are_sound_with_profile(pipelines: &[&str], source: &str, seed: u64) -> La
 ///
 /// - the verifier finds no error after any rewrite;
 /// - going back gives the texts of going forward, and in the end the start's;
-/// - passes that nobody listens to do the same;
+/// - passes without a trace do the same;
 /// - the result survives being printed and parsed.
 pub fn every_step_is_sound(module: &Module, steps: &[Step], fast_math: bool) -> Law<Session> {
     let options = Options { steps: steps.to_vec(), fast_math, only: None, launches: None };
@@ -121,7 +121,7 @@ pub fn every_step_is_sound(module: &Module, steps: &[Step], fast_math: bool) -> 
         }
     }
     session.seek(count);
-    same_text("running without a listener", &end, &print(&run_silently(module, steps, fast_math)))?;
+    same_text("running without a trace", &end, &print(&run_silently(module, steps, fast_math)))?;
     print_then_parse_is_identity(&end).map_err(|broken| format!("{broken}in the result:\n{end}"))?;
     Ok(session)
 }
@@ -221,7 +221,7 @@ pub fn no_errors(module: &Module) -> Law {
     if errors.is_empty() { Ok(()) } else { Err(errors.concat()) }
 }
 
-/// The passes with nobody listening. A pass that is refused does nothing here, as in a session.
+/// The result of passes without a trace. A pass that is refused does nothing here, as in a session.
 pub fn run_silently(module: &Module, steps: &[Step], fast_math: bool) -> Module {
     let mut module = module.clone();
     let funcs: Vec<Func> = module.funcs.keys().collect();

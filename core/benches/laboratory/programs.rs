@@ -137,7 +137,7 @@ fn settings(pass: &PassEntry) -> Settings {
     Settings { knobs: KnobValues::defaults(pass.info.knobs), fast_math: true }
 }
 
-/// A journal that is about to hear of a function's changes.
+/// A journal ready for a function's changes.
 fn journal(func: Func) -> Journal {
     let mut journal = Journal::new();
     journal.begin_pass("the one measured");

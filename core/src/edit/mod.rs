@@ -13,9 +13,8 @@
 //! A function may get a global of its own with [`Rewrite::create_global`]: the one change outside of it, which is undone and
 //! redone with the rest.
 //!
-//! Each edit takes constant time, apart from profiles, which are gone through where a function declares any, and rewritten whole
-//! where somebody listens.
-//! While the trace is off nothing is recorded and remarks are not even built.
+//! Each edit takes constant time, apart from profiles, which are gone through where a function declares any, and copied whole
+//! while the trace is on. While the trace is off nothing is recorded and remarks are not even built.
 
 mod profiles;
 mod rewrite;

@@ -274,7 +274,7 @@ impl Rewrite<'_, '_> {
         middle
     }
 
-    /// The same for whoever splits many: where nobody listens, declared profiles follow with
+    /// A split of many edges: while the trace is off, declared profiles follow with
     /// [`Editor::let_profiles_follow`], all at a time, and say until then what they said of the edges.
     pub fn split_edge_ahead(&mut self, from: Block, to: Block) -> Block {
         if self.recording.is_some() {
@@ -309,7 +309,7 @@ impl Rewrite<'_, '_> {
             let old = self.func().profiles.clone();
             self.make(Edit::SetProfiles { old, new });
         } else {
-            // No analysis goes by what is declared, and nobody hears what it was.
+            // No analysis goes by what is declared, and nothing keeps what it was.
             self.editor.func.profiles = new;
             self.changed = true;
         }
@@ -329,7 +329,7 @@ impl Rewrite<'_, '_> {
             return;
         }
         if self.recording.is_none() {
-            // Nobody hears what they were.
+            // Nothing keeps what they were.
             let profiles = &mut self.editor.func.profiles;
             profiles.iter_mut().for_each(change);
             profiles.retain(|profile| !is_empty(profile));
