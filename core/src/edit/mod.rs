@@ -113,14 +113,22 @@ impl<'a> Editor<'a> {
 
     /// Begins a rewrite. The reason is built before anything changes, and only if it is kept.
     pub fn rewrite(&mut self, reason: impl FnOnce(&Function) -> Remark) -> Rewrite<'_, 'a> {
-        let recording = self.is_traced.then(|| Box::new(Recording { remark: reason(self.func), edits: Vec::new() }));
+        let recording = if self.is_traced { Some(record(reason, self.func)) } else { None };
         Rewrite { editor: self, recording, changed: false }
     }
 
     /// Records a refused opportunity.
     pub fn miss(&mut self, reason: impl FnOnce(&Function) -> Remark) {
         if self.is_traced && self.trace.wants(Topic::Missed) {
-            self.trace.record(Event::Missed(reason(self.func)));
+            let Recording { remark, .. } = *record(reason, self.func);
+            self.trace.record(Event::Missed(remark));
         }
     }
+}
+
+/// Builds a reason. Apart from its callers, so that the sentences of remarks are not in the way of silent runs.
+#[cold]
+#[inline(never)]
+fn record(reason: impl FnOnce(&Function) -> Remark, func: &Function) -> Box<Recording> {
+    Box::new(Recording { remark: reason(func), edits: Vec::new() })
 }

@@ -20,19 +20,16 @@ use alloc::vec::Vec;
 use super::forms::FormSet;
 use super::propagation::{Arrival, Local, Meeting, Problem, Propagation, QuestionLog, Time};
 use super::snapshot::{DescentEnd, Snapshot};
-use super::unheard::Unheard;
 use crate::ir::{Block, Function};
 use crate::trace::Answer;
 
 /// What is known of anticipatability.
 #[derive(Default)]
 pub struct Anticipated {
-    /// By questions that nobody hears of.
+    /// By questions that are not traced.
     pub asked: Propagation<FormSet, bool>,
-    /// By those that others hear of.
+    /// By those that are.
     pub told: Propagation<FormSet, bool>,
-    /// By the others, where nobody hears of any and all are about one pure form each.
-    pub unheard: Option<Unheard>,
 }
 
 /// See the file's head.

@@ -583,9 +583,6 @@ pub fn anticipated(
     set: FormSet,
     parent: Option<QuestionId>,
 ) -> bool {
-    if let Some(unheard) = &mut known.unheard {
-        return unheard.inquire(snapshot, log.func, asked, set);
-    }
     if log.is_traced() {
         let steps = snapshot.steps;
         tell_anticipated(snapshot, known, log, (root, asked), set, parent);

@@ -7,9 +7,9 @@
 //!     speculated?     failing that, can the load move in front of a branch that diverges?
 //! ```
 //!
-//! One engine ([`propagation`]) carries questions over the graph, remembers answers and tells those who listen; where nobody
-//! does, the simplest questions have a walk of their own ([`unheard`]). Three kinds of questions ([`availability`],
-//! [`anticipation`], [`speculation`]) say what a block answers by itself. They look at one [`Snapshot`] of the function.
+//! One engine ([`propagation`]) carries questions over the graph, remembers answers and records its steps in the trace. Three
+//! kinds of questions ([`availability`], [`anticipation`], [`speculation`]) say what a block answers by itself. They look at one
+//! [`Snapshot`] of the function.
 //! [`Inquiries`] puts them together: a pass asks about one instruction after the other, and says what it inserted and took
 //! away.
 //!
@@ -26,7 +26,6 @@ mod propagation;
 mod region;
 mod snapshot;
 mod speculation;
-mod unheard;
 mod ways;
 
 use alloc::vec::Vec;
@@ -39,7 +38,6 @@ use anticipation::Anticipated;
 use availability::{Availability, AvailabilityQuestion, Available, Notes, anticipated};
 use propagation::{Problem, Propagation, QuestionLog};
 use speculation::{Hoistable, Speculation, SpeculationQuestion};
-use unheard::Unheard;
 
 pub use availability::{Insertion, Refusal, Support};
 pub use forms::{Expression, Form, FormSet, Forms, LoadKind, Subject};
@@ -181,18 +179,11 @@ impl<'m> Inquiries<'m> {
         }
     }
 
-    /// The same, where a question that all neighbours have to agree about ends with the first that does not. Not where it may
-    /// be [`Inquiries::unheard`], which looks at all of them.
+    /// The same, where a question that all neighbours have to agree about ends with the first that does not.
     pub fn stopping_when_decided(mut self) -> Inquiries<'m> {
         self.speculation.stops_when_decided = true;
         self.boldly.0.stops_when_decided = true;
         self.anticipation.asked.stops_when_decided = true;
-        self
-    }
-
-    /// The same, where all occurrences are pure and nobody hears of any question.
-    pub fn unheard(mut self) -> Inquiries<'m> {
-        self.anticipation.unheard = Some(Unheard::default());
         self
     }
 

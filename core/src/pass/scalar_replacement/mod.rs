@@ -246,8 +246,7 @@ fn run(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant) {
     let mut pass = Walk {
         inquiries: match variant.interest {
             Interest::Loads => inquiries.stopping_when_decided(),
-            Interest::Scalars if view.is_traced() => inquiries,
-            Interest::Scalars => inquiries.unheard(),
+            Interest::Scalars => inquiries,
         },
         rewriting: Rewriting::default(),
         rules,
