@@ -58,7 +58,7 @@ impl Op {
             Op::Setp | Op::Selp => class != Pred && bits >= 16,
             Op::Ld | Op::St | Op::Work => class != Pred,
             Op::Atom | Op::Red => class != Pred && bits >= 16,
-            Op::Tex2d => bits == 32,
+            Op::Tex1d | Op::Tex2d => bits == 32,
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => bits == 32,
             Op::MatchAny | Op::MatchAll => class != Pred && bits >= 32,
             Op::Redux => bits == 32 && class != Float,
@@ -140,7 +140,7 @@ impl Op {
     /// Every suffix that goes with the root, for suggestions.
     pub fn suffixes(self) -> impl Iterator<Item = &'static str> {
         let memory = matches!(self, Op::Ld | Op::St | Op::Atom | Op::Red | Op::Cvta | Op::Isspacep);
-        let vectors = matches!(self, Op::Ld | Op::St | Op::Tex2d);
+        let vectors = matches!(self, Op::Ld | Op::St | Op::Tex1d | Op::Tex2d);
         let words = |given: bool, words: &'static [&'static str]| if given { words } else { &[] }.iter().copied();
         let types = Type::ALL.into_iter().filter(move |ty| self.has_type_suffix() && self.allows(*ty)).map(Type::name);
         let flags = FLAG_NAMES.iter().filter(move |(flag, _)| self.allowed_flags().contains(*flag));
@@ -257,7 +257,7 @@ fn apply_suffix<'a>(opcode: &mut Opcode, word: &'a str, types: &mut u32) -> Resu
     {
         return if opcode.space.replace(space).is_some() { repeated } else { Ok(()) };
     }
-    if matches!(op, Op::Ld | Op::St | Op::Tex2d) && matches!(word, "v2" | "v4") {
+    if matches!(op, Op::Ld | Op::St | Op::Tex1d | Op::Tex2d) && matches!(word, "v2" | "v4") {
         if opcode.vector > 1 {
             return repeated;
         }
@@ -282,7 +282,7 @@ fn apply_suffix<'a>(opcode: &mut Opcode, word: &'a str, types: &mut u32) -> Resu
     let Some(ty) = Type::from_name(word) else { return unknown };
     match (*types, op) {
         (0, _) => (opcode.ty, opcode.src_ty) = (ty, ty),
-        (1, Op::Cvt | Op::Tex2d) => opcode.src_ty = ty,
+        (1, Op::Cvt | Op::Tex1d | Op::Tex2d) => opcode.src_ty = ty,
         _ => return repeated,
     }
     *types += 1;
@@ -304,7 +304,7 @@ fn complete<'a>(mut opcode: Opcode, types: u32) -> Result<Opcode, SpellingError<
                 return Err(SpellingError::WrongType(op, opcode.src_ty));
             }
         }
-        Op::Tex2d => {
+        Op::Tex1d | Op::Tex2d => {
             if types < 2 {
                 opcode.src_ty = Type::F32;
             }
@@ -446,7 +446,7 @@ impl fmt::Display for Opcode {
         if op.has_type_suffix() {
             write!(f, ".{}", self.ty)?;
         }
-        if op == Op::Cvt || (op == Op::Tex2d && self.src_ty != Type::F32) {
+        if op == Op::Cvt || (op.is_texture() && self.src_ty != Type::F32) {
             write!(f, ".{}", self.src_ty)?;
         }
         match self.prmt {

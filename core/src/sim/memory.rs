@@ -36,7 +36,7 @@ pub enum RegionKind {
     Global,
     /// A `const` array of the module.
     Const,
-    /// A parameter's texture, with its size in texels.
+    /// The texture of a parameter or of a `texref`, with its size in texels.
     Texture {
         /// Texels a row.
         width: u32,

@@ -1,14 +1,17 @@
 //! One instruction, its inputs and the output that the PTX ISA says: what was refused once, and what was kept aside.
 
 use super::examples::simulated;
+use super::assembles::{assemble_with, assembler};
 use super::expansions::{check, check_on, results_and_messages};
-use warpscope_core::ir::{Launch, Module, Op};
+use warpscope_core::derive::derive_launch;
+use warpscope_core::ir::{FillKey, Launch, Module, Op};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::ptx::{export, import};
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::{ErrorKind, Settings, Simulation};
 use warpscope_core::text;
+use warpscope_core::verify::check as check_text;
 use warpscope_testkit::expansions::{THREADS, numbers};
 
 /// The one NaN of `f32`.
@@ -526,6 +529,7 @@ fn unknown_instructions_are_kept_as_they_are() {
         "griddepcontrol.wait;",
         "suld.b.2d.b32.trap {%r10}, [%rd2, {%r1, %r2}];",
         "sust.b.2d.b32.trap [%rd2, {%r1, %r2}], {%r3};",
+        "tex.2d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [%rd2, {%f1, %f1}], {%r1, %r2};",
         "tex.3d.v4.f32.s32 {%f2, %f3, %f4, %f5}, [%rd2, {%r1, %r2, %r3, %r3}];",
         "txq.width.b32 %r10, [%rd2];",
         "vadd.u32.u32.u32.sat %r10, %r1.b0, %r2.h1;",
@@ -602,6 +606,63 @@ fn late_results_are_written_by_the_wait() {
     assert!(export(&after(&module, "@ptxas")).text.contains("\twgmma.wait_group.sync.aligned 0;\n"));
 }
 
+/// A reference of the module is the texture that the launch names, or one of 64 × 64 texels.
+#[test]
+fn references_are_textures_of_the_launch() {
+    let source = |version: &str, target: &str| {
+        format!(
+            ".version {version}\n.target {target}\n.address_size 64\n.global .texref picture;\n.tex .u64 old;\n\
+             .visible .entry k(.param .u64 o)\n{{\n.reg .f32 %f<9>;\n.reg .b32 %r<5>;\n.reg .b64 %rd<5>;\n\
+             ld.param.u64 %rd1, [o];\nmov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 3;\nshr.u32 %r3, %r1, 2;\n\
+             tex.2d.v4.f32.s32 {{%f1, %f2, %f3, %f4}}, [picture, {{%r2, %r3}}];\ncvt.rn.f32.s32 %f8, %r1;\n\
+             tex.1d.v4.f32.f32 {{%f5, %f6, %f7, %f8}}, [old, {{%f8}}];\nadd.f32 %f1, %f1, %f6;\n\
+             mul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd2, %rd1, %rd2;\nst.global.f32 [%rd2], %f1;\nret;\n}}\n"
+        )
+    };
+    let parsed = import(&source("8.6", "sm_75"));
+    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+    let module = parsed.module;
+    let printed = text::print(&module);
+    assert!(printed.contains("= tex.2d.v4.f32.s32 picture, r2, r3\n"), "{printed}");
+    assert!(printed.contains("= tex.1d.v4.f32 old, f8\n"), "{printed}");
+    let of_launch = launch(
+        "launch k {\n    block 32\n    #0 = buffer u32[32] const 0\n    picture = texture f32[4, 8] iota\n    \
+         old = texture f32[16, 2] iota\n}\n",
+    );
+    // Texel (x, y) of a picture that is four wide begins at 4 (x + 4 y); the row of the other one ends at 15.
+    let wanted: Vec<u32> =
+        (0..32_u32).map(|thread| ((4 * thread) as f32 + (4 * thread.min(15) + 1) as f32).to_bits()).collect();
+    for version in [module.clone(), after(&module, "@ptxas"), text::parse(&printed).module] {
+        let memory = simulated(&version, &of_launch);
+        let found: Vec<u32> = memory[0].as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+        assert_eq!(found, wanted);
+        let ptx = export(&version).text;
+        for line in [
+            ".global .texref picture;",
+            "tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [picture, {%r2, %r3}];",
+            "tex.1d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [old, {%f8}];",
+        ] {
+            assert!(ptx.contains(line) || version.header.is_none(), "{line}\n{ptx}");
+        }
+        if let Some(ptxas) = assembler().filter(|_| version.header.is_some()) {
+            assemble_with(&ptxas, &[], "references", &ptx);
+        }
+    }
+    // Nothing is said about them: the launch that is derived names both.
+    let kernel = module.func_by_name("k").expect("the kernel");
+    let derived = derive_launch(&module, &module.funcs[kernel]);
+    let names: Vec<_> = derived.bindings[1..].iter().map(|binding| &binding.key).collect();
+    assert_eq!(names, [&FillKey::Name("picture".into()), &FillKey::Name("old".into())]);
+    assert!(words(&module, 32).iter().all(|&word| (0.0..2.0).contains(&f32::from_bits(word))));
+    // Others take no such line.
+    let source = format!("{printed}\nlaunch k {{\n    o = buffer f32[32] const 0\n    picture = 5\n    canvas = 3\n}}\n");
+    let messages: Vec<_> = check_text(&source).diagnostics.iter().map(|found| found.message.clone()).collect();
+    assert_eq!(
+        messages,
+        ["a `texref` takes `texture f32[width, height] …`", "`k` has no parameter or input `canvas`"]
+    );
+}
+
 /// References to textures and surfaces come out with the instructions that read them.
 #[test]
 fn references_are_kept() {
@@ -620,7 +681,7 @@ fn references_are_kept() {
     let ptx = export(&module).text;
     for line in [
         ".global .texref picture;",
-        ".tex .u32 old;",
+        ".global .texref old;",
         ".global .surfref canvas;",
         "[picture, {%r1}];",
         "[old, {%r1, %r1}];",

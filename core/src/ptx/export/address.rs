@@ -30,7 +30,10 @@ impl Writer<'_> {
                 let elements = elements.iter().map(|element| self.element(element, ty)).collect::<Written<Vec<_>>>()?;
                 Ok(format!("{{{}}}", elements.join(", ")))
             }
-            ArgKind::Texture => self.value(operand, Type::B64),
+            ArgKind::Texture => match operand {
+                Operand::Symbol(own) => Ok(self.symbol_name(*own)),
+                _ => self.value(operand, Type::B64),
+            },
             ArgKind::Special | ArgKind::Kept => match operand {
                 Operand::Reg(reg) => Ok(self.reg(*reg)),
                 Operand::Symbol(own) => Ok(self.symbol_name(*own)),

@@ -32,7 +32,7 @@ impl Writer<'_> {
             Op::Mov => self.mov(inst),
             Op::Cvta => self.cvta(inst),
             Op::Ld | Op::St | Op::Atom | Op::Red => self.memory(inst),
-            Op::Tex2d => self.texture(inst),
+            Op::Tex1d | Op::Tex2d => self.texture(inst),
             Op::Addc | Op::Subc | Op::Madc => self.with_carry_in(inst),
             Op::Call => self.call(inst),
             Op::Selp => self.selp(inst),
@@ -144,7 +144,7 @@ impl Writer<'_> {
         }
         match (inst.opcode.op, regs.len()) {
             (_, 0) => None,
-            (Op::Ld | Op::Mov | Op::Tex2d, 2..) => Some(format!("{{{}}}", regs.join(", "))),
+            (Op::Ld | Op::Mov | Op::Tex1d | Op::Tex2d, 2..) => Some(format!("{{{}}}", regs.join(", "))),
             _ => Some(regs.join("|")),
         }
     }
@@ -303,8 +303,8 @@ impl Writer<'_> {
     fn texture(&mut self, inst: &InstData) -> Written<()> {
         let args = self.arguments(inst, &inst.opcode.signature())?;
         let (opcode, dsts) = (spelling(inst.opcode), self.destinations(inst).unwrap_or_default());
-        let [texture, x, y] = &args[..] else { return Err(self.problem(None, "a texture takes two coordinates")) };
-        self.statement(inst, &format!("{opcode} {dsts}, [{texture}, {{{x}, {y}}}];"));
+        let [texture, coordinates @ ..] = &args[..] else { return Err(self.problem(None, "a texture is missing")) };
+        self.statement(inst, &format!("{opcode} {dsts}, [{texture}, {{{}}}];", coordinates.join(", ")));
         Ok(())
     }
 

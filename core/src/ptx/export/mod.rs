@@ -176,7 +176,12 @@ fn write_dynamic_arrays(text: &mut String, module: &Module, names: &ModuleNames)
 fn write_global(text: &mut String, global: &GlobalData, id: Global, names: &ModuleNames) {
     let name = &names.globals[id];
     if let Some(declaration) = &global.declaration {
-        let _ = writeln!(text, "\n{} {name}{};", declaration.before, declaration.after);
+        // PTX has had no `.tex` since version 1.5, before the least version that is written.
+        let before = match declaration.before.split_once(".tex ") {
+            Some((linkage, _)) => format!("{linkage}.global .texref"),
+            None => declaration.before.clone(),
+        };
+        let _ = writeln!(text, "\n{before} {name}{};", declaration.after);
         return;
     }
     let space = if global.space == Space::Const { "const" } else { "global" };

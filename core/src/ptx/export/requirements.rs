@@ -205,7 +205,7 @@ fn of_opcode(inst: &InstData, is_ours: bool) -> Needs {
         Op::Madc => needs((3, 0), 20),
         Op::Rsqrt if ty == Type::F64 && opcode.has(Flags::FTZ) => needs((4, 0), 20),
         Op::ShfL | Op::ShfR => needs((3, 1), 32),
-        Op::Tex2d => needs((3, 1), 20),
+        Op::Tex1d | Op::Tex2d if inst.args.first().is_some_and(|texture| texture.as_reg().is_some()) => needs((3, 1), 20),
         Op::Ld | Op::St if opcode.flags.intersects(ORDERS | SCOPES) => needs((6, 0), 70),
         Op::Ld if opcode.has(Flags::NC) => needs((3, 1), 32),
         Op::Atom | Op::Red if opcode.flags.intersects(ORDERS) => needs((6, 0), 70).and(of_atomic(opcode)),

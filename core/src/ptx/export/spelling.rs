@@ -24,7 +24,7 @@ pub fn spelling(opcode: Opcode) -> String {
         Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::BarAnd | Op::BarOr => format!("{text}.pred"),
         Op::BarPopc => format!("{text}.u32"),
         Op::VoteBallot | Op::Activemask => format!("{text}.b32"),
-        Op::Tex2d if opcode.src_ty == Type::F32 => format!("{text}.f32"),
+        Op::Tex1d | Op::Tex2d if opcode.src_ty == Type::F32 => format!("{text}.f32"),
         // Subnormal results of f16 are kept, and PTX wants that said.
         Op::Atom | Op::Red if opcode.ty == Type::F16 => text.replacen(".f16", ".noftz.f16", 1),
         _ => text,
@@ -91,7 +91,7 @@ pub fn completed(mut opcode: Opcode) -> Opcode {
             opcode.flags.remove(Flags::SYS | Flags::GL | Flags::CTA);
             opcode.flags |= widest;
         }
-        Op::Tex2d if ty == Type::B32 => opcode.ty = Type::U32,
+        Op::Tex1d | Op::Tex2d if ty == Type::B32 => opcode.ty = Type::U32,
         _ => {}
     }
     opcode.flags.remove(Flags::UNI);

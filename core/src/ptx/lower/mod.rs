@@ -104,7 +104,9 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
             match context.global(variable, context.reserved.fresh(&names::clean(variable.name.text))) {
                 Ok(data) => {
                     context.reserved.take(&data.name);
+                    let is_texture = data.reference == Some(Reference::Texture);
                     let global = module.globals.push(data);
+                    context.textures.extend(is_texture.then_some(global));
                     context.globals.insert(variable.name.text, global);
                     positions.push((variable.name.span.start, Item::Global(global)));
                 }
@@ -167,6 +169,8 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
 #[derive(Default)]
 struct Context<'a> {
     globals: BTreeMap<&'a str, Global>,
+    /// The globals that are references to textures.
+    textures: BTreeSet<Global>,
     /// Names of globals in the text IR, which no register may take.
     reserved: NameSpace,
     /// Names whose declarations have been refused: their uses are no further errors.
@@ -445,7 +449,7 @@ fn mark_textures(module: &mut Module) {
     for (id, func) in module.funcs.iter() {
         for inst in func.insts.values() {
             match (inst.opcode.op, inst.callee()) {
-                (Op::Tex2d, _) => work.extend(inst.args.first().and_then(Operand::as_reg).map(|reg| (id, reg))),
+                (Op::Tex1d | Op::Tex2d, _) => work.extend(inst.args.first().and_then(Operand::as_reg).map(|reg| (id, reg))),
                 (Op::Mov, _) => {
                     if let (Some(dst), Some(source)) = (inst.dst(), inst.args.first().and_then(Operand::as_reg)) {
                         sources.entry((id, dst)).or_default().push((id, source));

@@ -22,12 +22,14 @@ impl Decoder<'_, '_> {
             values: SmallVec::new(),
             operands: SmallVec::new(),
         };
-        if opcode.op == Op::Tex2d {
+        if opcode.op.is_texture() {
             access.kind = AccessKind::Texture(opcode.src_ty);
-            let [texture, x, y] = &data.args[..] else { return Err("a texture takes two coordinates") };
+            let [texture, coordinates @ ..] = &data.args[..] else { return Err("a texture takes coordinates") };
             let Value::Wide(base) = self.value(texture, Type::B64)? else { return Err("a texture has 64 bits") };
             access.base = Base::Wide(base);
-            access.operands.extend([self.value(x, opcode.src_ty)?, self.value(y, opcode.src_ty)?]);
+            for coordinate in coordinates {
+                access.operands.push(self.value(coordinate, opcode.src_ty)?);
+            }
             decoded.kind = Kind::Texture;
         } else {
             let address = data.address().ok_or("the address is missing")?;
@@ -61,7 +63,7 @@ impl Decoder<'_, '_> {
                 access.values.push(self.frame.reg(reg));
             }
         }
-        let elements = if opcode.op == Op::Tex2d { 4 } else { usize::from(opcode.vector) };
+        let elements = if opcode.op.is_texture() { 4 } else { usize::from(opcode.vector) };
         let count = access.values.len();
         if count != elements && !(matches!(opcode.op, Op::Red | Op::Atom) && count <= 1) {
             return Err("the number of elements differs");

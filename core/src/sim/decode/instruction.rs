@@ -70,7 +70,7 @@ impl Decoder<'_, '_> {
             Op::Br | Op::BrIf | Op::Switch | Op::Ret | Op::Exit | Op::Call | Op::CallTo => {
                 self.control(data, &mut decoded)?;
             }
-            Op::Ld | Op::St | Op::Atom | Op::Red | Op::Tex2d => self.access(data, &mut decoded)?,
+            Op::Ld | Op::St | Op::Atom | Op::Red | Op::Tex1d | Op::Tex2d => self.access(data, &mut decoded)?,
             Op::Membar => decoded.kind = Kind::Pause,
             Op::Nanosleep => decoded.kind = Kind::Yield,
             Op::Ptx => return Err("the simulator does not know this instruction of PTX"),

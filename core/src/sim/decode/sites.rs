@@ -59,7 +59,7 @@ pub enum AccessKind {
     Store,
     /// `atom` and `red`.
     Atomic(AtomicOp),
-    /// `tex.2d`: coordinates of that type.
+    /// `tex.1d` and `tex.2d`: coordinates of that type.
     Texture(Type),
 }
 

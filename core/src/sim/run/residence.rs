@@ -196,7 +196,13 @@ pub(super) fn lay_out(module: &Module, kernel: Func, program: &Program, bound: &
         }
     }
     let mut memory = Memory::new(params, program.local_bytes);
-    for global in module.globals.values() {
+    let mut textures = bound.textures.iter().peekable();
+    for (id, global) in module.globals.iter() {
+        if let Some((_, Argument::Texture(width, height, bytes))) = textures.next_if(|(texture, _)| *texture == id) {
+            let kind = RegionKind::Texture { width: *width, height: *height };
+            memory.add(global.name.clone(), kind, Type::F32, bytes.clone());
+            continue;
+        }
         let size = global.ty.bytes() as usize;
         let mut bytes = vec![0; global.len as usize * size];
         for (chunk, bits) in bytes.chunks_mut(size).zip(global.init.iter().flatten()) {
