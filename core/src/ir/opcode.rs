@@ -394,6 +394,10 @@ bitflags::bitflags! {
         const UNI = 1 << 28;
         /// `barrier.sync` without `.aligned`: lanes of a warp may come at different instructions.
         const UNALIGNED = 1 << 29;
+        /// An atomic on bfloats: its type is `b16`, and is spelled `bf16`. Barriers have no elements, so the two share a bit.
+        const BF16 = 1 << 29;
+        /// `isspacep.shared::cluster`. It shares a bit, too.
+        const CLUSTER = 1 << 29;
     }
 }
 
@@ -575,7 +579,9 @@ impl Opcode {
     /// result is no float, or somebody's bits, which moves keep.
     pub fn computed_float(self) -> Option<Type> {
         let moves_bits = match self.op {
-            Op::Mov | Op::Selp | Op::Ld | Op::St | Op::Atom | Op::Red | Op::Tex1d | Op::Tex2d | Op::In | Op::Setp => true,
+            Op::Mov | Op::Selp | Op::Ld | Op::St | Op::Atom | Op::Red | Op::Tex1d | Op::Tex2d | Op::In | Op::Setp => {
+                true
+            }
             op => op.is_convergent() || op.is_terminator(),
         };
         Some(self.ty).filter(|ty| ty.is_float() && !moves_bits)

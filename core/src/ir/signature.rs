@@ -156,7 +156,13 @@ impl Opcode {
             Op::St if self.vector > 1 => Signature::new([], [Address, Elements(ty, self.vector)]),
             Op::St => Signature::new([], [Address, LowBits(ty)]),
             Op::Atom if self.atomic == Some(AtomicOp::Cas) => Signature::new([ty], [Address, value, value]),
+            Op::Atom if self.vector > 1 => Signature {
+                dsts: (0..self.vector).map(|_| DstKind { ty, may_be_wider: false }).collect(),
+                required_dsts: usize::from(self.vector),
+                ..Signature::new([], [Address, Elements(ty, self.vector)])
+            },
             Op::Atom => Signature::new([ty], [Address, value]),
+            Op::Red if self.vector > 1 => Signature::new([], [Address, Elements(ty, self.vector)]),
             Op::Red => Signature::new([], [Address, value]),
             Op::Tex1d => Signature::new([], [Texture, Value(self.src_ty)]).giving_texel(ty),
             Op::Tex2d => Signature::new([], [Texture, Value(self.src_ty), Value(self.src_ty)]).giving_texel(ty),

@@ -1,7 +1,7 @@
 //! One instruction, its inputs and the output that the PTX ISA says: what was refused once, and what was kept aside.
 
-use super::examples::simulated;
 use super::assembles::{assemble_with, assembler};
+use super::examples::simulated;
 use super::expansions::{check, check_on, results_and_messages};
 use warpscope_core::derive::derive_launch;
 use warpscope_core::ir::{FillKey, Launch, Module, Op};
@@ -335,6 +335,85 @@ fn atomics_of_vectors_add_each_element() {
     assert_eq!(found[2..], [32_f32.to_bits(), 64_f32.to_bits()]);
 }
 
+/// A line after which the words of a buffer are these, done by one thread on words that it stores first.
+fn changes(before: &[u32], line: &str, after: &[u32]) {
+    let stores: String = before
+        .iter()
+        .enumerate()
+        .map(|(place, word)| format!("st.global.b32 [%rd1+{}], {word};\n", 4 * place))
+        .collect();
+    let source = format!(
+        ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 o)\n{{\n.reg .b16 %h<20>;\n\
+         .reg .b32 %r<9>;\n.reg .f32 %f<9>;\n.reg .b64 %rd<3>;\n.reg .pred %p1;\nld.param.u64 %rd1, [o];\n\
+         mov.u32 %r1, %laneid;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra OUT;\n{stores}{line}\nOUT:\nret;\n}}\n"
+    );
+    let parsed = import(&source);
+    assert!(parsed.diagnostics.is_empty(), "{line}: {:?}", parsed.diagnostics);
+    let printed = text::print(&parsed.module);
+    let reread = text::parse(&printed);
+    assert!(reread.diagnostics.is_empty(), "{line}: {:?}", reread.diagnostics);
+    assert_eq!(text::print(&reread.module), printed, "{line}");
+    let optimised = self::after(&parsed.module, "@ptxas");
+    for module in [&parsed.module, &optimised, &reread.module] {
+        assert_eq!(words(module, after.len()), after, "{line}\n{printed}");
+    }
+    let ptx = export(&optimised);
+    assert!(ptx.diagnostics.is_empty(), "{line}: {:?}", ptx.diagnostics);
+    if let Some(ptxas) = assembler() {
+        assemble_with(&ptxas, &[], "atomics", &ptx.text);
+    }
+    let again = import(&ptx.text);
+    assert!(again.diagnostics.is_empty(), "{line}: {:?}\n{}", again.diagnostics, ptx.text);
+    assert_eq!(words(&again.module, after.len()), after, "{line}\n{}", ptx.text);
+}
+
+/// Bfloats have 8 bits: 256 and 1 is 256, 256 and 3 is 260. Of the zeros -0 is the lesser one.
+#[test]
+fn atomics_of_halves_round_and_compare() {
+    changes(
+        &[0x4380_3f80, 0],
+        "mov.b32 %r2, 0x40403F80;\natom.global.add.noftz.bf16x2 %r3, [%rd1], %r2;\nst.global.b32 [%rd1+4], %r3;",
+        &[0x4382_4000, 0x4380_3f80],
+    );
+    changes(
+        &[0x4380_4380, 0],
+        "mov.b32 {%h1, %h2}, 0x3F803F80;\natom.global.add.noftz.bf16 %h3, [%rd1+2], %h1;\nst.global.b16 [%rd1+4], %h3;\n\
+         mov.b32 {%h1, %h2}, 0x7F810001;\nred.global.add.noftz.bf16 [%rd1], %h2;\natom.global.add.noftz.bf16 _, [%rd1+6], %h1;",
+        &[0x4380_7fff, 0x0001_4380],
+    );
+    // Infinity and a number beyond the greatest one.
+    changes(
+        &[0x7f7f_7f80],
+        "mov.b32 %r2, 0x7F7FFF80;\nred.relaxed.gpu.global.add.noftz.bf16x2 [%rd1], %r2;",
+        &[0x7f80_7fff],
+    );
+    changes(
+        &[0x7e00_3c00, 0x4500_8000, 0, 0],
+        "mov.b32 {%h1, %h2}, 0x3C004000;\nmov.b32 {%h3, %h4}, 0x44000000;\n\
+         atom.global.max.noftz.v4.f16 {%h5, %h6, %h7, %h8}, [%rd1], {%h1, %h2, %h3, %h4};\n\
+         st.global.v4.b16 [%rd1+8], {%h5, %h6, %h7, %h8};",
+        &[0x3c00_4000, 0x4500_0000, 0x7e00_3c00, 0x4500_8000],
+    );
+    changes(
+        &[0xc000_3f80, 0x7fc0_4040, 0],
+        "mov.b32 %r2, 0x3F80BF80;\nmov.b32 %r3, 0x40004000;\n\
+         atom.global.v2.bf16x2.min.noftz {%r4, _}, [%rd1], {%r2, %r3};\nst.global.b32 [%rd1+8], %r4;",
+        &[0xc000_bf80, 0x4000_4000, 0xc000_3f80],
+    );
+    changes(
+        &[0, 0, 0x3c00_3c00, 0],
+        "mov.b32 {%h1, %h2}, 0x40003C00;\n\
+         red.global.add.noftz.v8.f16 [%rd1], {%h1, %h2, %h1, %h2, %h1, %h2, %h1, %h2};",
+        &[0x4000_3c00, 0x4000_3c00, 0x4200_4000, 0x4000_3c00],
+    );
+    changes(
+        &[0, 0x3f80_0000, 0, 0],
+        "mov.f32 %f1, 0f40000000;\nmov.f32 %f2, 0f3F800000;\n\
+         atom.global.add.v2.f32 {%f1, %f2}, [%rd1], {%f1, %f2};\nst.global.v2.f32 [%rd1+8], {%f1, %f2};",
+        &[0x4000_0000, 0x4000_0000, 0, 0x3f80_0000],
+    );
+}
+
 #[test]
 fn one_lane_is_elected() {
     let kernel = module(
@@ -537,7 +616,6 @@ fn unknown_instructions_are_kept_as_they_are() {
         "fns.b32 %r10, %r1, %r2, %r3;",
         "mapa.shared::cluster.u32 %r10, %r4, %r3;",
         "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r4], %r3, [%r1];",
-        "atom.global.add.noftz.bf16x2 %r10, [%rd1], %r3;",
         "multimem.ld_reduce.relaxed.sys.global.add.f32 %f2, [%rd1];",
         "mov.u32 %r10, %clusterid.x;",
         "@%p1 redux.sync.min.NaN.f32 %f2, %f1, -1;",
@@ -655,7 +733,8 @@ fn references_are_textures_of_the_launch() {
     assert_eq!(names, [&FillKey::Name("picture".into()), &FillKey::Name("old".into())]);
     assert!(words(&module, 32).iter().all(|&word| (0.0..2.0).contains(&f32::from_bits(word))));
     // Others take no such line.
-    let source = format!("{printed}\nlaunch k {{\n    o = buffer f32[32] const 0\n    picture = 5\n    canvas = 3\n}}\n");
+    let source =
+        format!("{printed}\nlaunch k {{\n    o = buffer f32[32] const 0\n    picture = 5\n    canvas = 3\n}}\n");
     let messages: Vec<_> = check_text(&source).diagnostics.iter().map(|found| found.message.clone()).collect();
     assert_eq!(
         messages,

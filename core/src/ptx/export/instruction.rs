@@ -144,7 +144,7 @@ impl Writer<'_> {
         }
         match (inst.opcode.op, regs.len()) {
             (_, 0) => None,
-            (Op::Ld | Op::Mov | Op::Tex1d | Op::Tex2d, 2..) => Some(format!("{{{}}}", regs.join(", "))),
+            (Op::Ld | Op::Atom | Op::Mov | Op::Tex1d | Op::Tex2d, 2..) => Some(format!("{{{}}}", regs.join(", "))),
             _ => Some(regs.join("|")),
         }
     }
@@ -259,9 +259,12 @@ impl Writer<'_> {
         let (destinations, narrowed) = self.loaded(inst);
         let mut operands: Vec<String> = destinations.into_iter().collect();
         operands.push(address);
+        let is_of_halves = inst.opcode.ty == Type::F16 || inst.opcode.has(Flags::BF16);
+        let is_atomic_on_halves = is_of_halves && matches!(inst.opcode.op, Op::Atom | Op::Red);
         for (index, arg) in inst.args.iter().enumerate().skip(1) {
             let kind = signature.arg(index).unwrap_or(ArgKind::Any(inst.opcode.ty));
             operands.push(match kind {
+                _ if is_atomic_on_halves => self.halves(arg)?,
                 // What is stored may be read back anywhere, so an address is stored in generic form.
                 ArgKind::LowBits(ty) | ArgKind::Value(ty) if ty.bits() == 64 && !ty.is_float() => {
                     self.generic(arg, ty)?
@@ -276,6 +279,17 @@ impl Writer<'_> {
         }
         narrowed.iter().for_each(|conversion| self.statement(inst, conversion));
         Ok(())
+    }
+
+    /// One half or a list of them, of which PTX has no literals in an atomic.
+    fn halves(&mut self, operand: &Operand) -> Written<String> {
+        match operand {
+            Operand::List(elements) => {
+                let elements = elements.iter().map(|element| self.halves(element)).collect::<Written<Vec<_>>>()?;
+                Ok(format!("{{{}}}", elements.join(", ")))
+            }
+            operand => self.argument(operand, ArgKind::Value(Type::F16)),
+        }
     }
 
     /// The destinations of an access, and the statements after it. The registers of a vector have one width in PTX; a

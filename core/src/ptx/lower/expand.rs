@@ -23,7 +23,8 @@ impl<'a> Lowering<'a, '_> {
         if self.expand_narrow(inst)? || self.expand_packed(inst)? {
             return Ok(true);
         }
-        let is_of_bfloats = inst.modifiers.iter().any(|word| matches!(*word, "bf16" | "bf16x2"));
+        let is_of_bfloats = inst.modifiers.iter().any(|word| matches!(*word, "bf16" | "bf16x2"))
+            && !matches!(inst.opcode.text, "atom" | "red");
         // A comparison of other numbers only writes a constant.
         let is_set_to_bfloat =
             inst.opcode.text == "set" && matches!(inst.modifiers[..], [.., "bf16", of] if of != "bf16");

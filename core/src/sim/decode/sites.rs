@@ -72,6 +72,10 @@ pub struct Access {
     pub space: Option<Space>,
     /// The element's type.
     pub ty: Type,
+    /// Elements of each lane.
+    pub elements: u8,
+    /// The elements of an atomic are bfloats.
+    pub is_of_bfloats: bool,
     /// How a loaded element fills its register.
     pub extension: Extension,
     /// The address's parts. A texture's handle is the base.
