@@ -394,9 +394,10 @@ bitflags::bitflags! {
         const UNI = 1 << 28;
         /// `barrier.sync` without `.aligned`: lanes of a warp may come at different instructions.
         const UNALIGNED = 1 << 29;
-        /// An atomic on bfloats: its type is `b16`, and is spelled `bf16`. Barriers have no elements, so the two share a bit.
+        /// An atomic on bfloats: its type is `b16`, spelled `bf16`. It has the bit of [`Flags::UNALIGNED`], since it is no
+        /// barrier.
         const BF16 = 1 << 29;
-        /// `isspacep.shared::cluster`. It shares a bit, too.
+        /// `isspacep.shared::cluster`, with the bit of [`Flags::BF16`]: it is no atomic.
         const CLUSTER = 1 << 29;
     }
 }

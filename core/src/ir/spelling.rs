@@ -113,6 +113,7 @@ impl Op {
             Op::Madc => Flags::CC.union(Flags::HI),
             Op::Cvt => Flags::FTZ.union(Flags::SAT),
             Op::Cvta => Flags::TO,
+            Op::Isspacep => Flags::CLUSTER,
             Op::Div => Flags::FTZ.union(Flags::APPROX).union(Flags::FULL),
             Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Setp => Flags::FTZ,
             Op::Sqrt | Op::Rsqrt | Op::Rcp | Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 => Flags::FTZ.union(Flags::APPROX),
@@ -257,6 +258,8 @@ fn apply_suffix<'a>(opcode: &mut Opcode, word: &'a str, types: &mut u32) -> Resu
     if matches!(op, Op::Ld | Op::St | Op::Atom | Op::Red | Op::Cvta | Op::Isspacep)
         && let Some(space) = Space::from_name(word.split("::").next().unwrap_or(word))
     {
+        // Blocks of a cluster see each other's shared memory; a block is alone here.
+        opcode.flags.set(Flags::CLUSTER, opcode.has(Flags::CLUSTER) || op == Op::Isspacep && word == "shared::cluster");
         return if opcode.space.replace(space).is_some() { repeated } else { Ok(()) };
     }
     let has_vectors = matches!(op, Op::Ld | Op::St | Op::Atom | Op::Red) || op.is_texture();
@@ -439,6 +442,9 @@ impl fmt::Display for Opcode {
         flags(f, Flags::CTA | Flags::GPU | Flags::GL | Flags::SYS | Flags::TO | Flags::UNI)?;
         if let Some(space) = self.space {
             write!(f, ".{space}")?;
+            if op == Op::Isspacep && self.has(Flags::CLUSTER) {
+                f.write_str("::cluster")?;
+            }
         }
         flags(f, Flags::SPEC | Flags::CA | Flags::CG | Flags::CS | Flags::LU | Flags::CV)?;
         flags(f, Flags::WB | Flags::WT | Flags::NC)?;

@@ -456,6 +456,75 @@ fn spaces_of_addresses_are_told_apart() {
     }
 }
 
+/// Constant memory is no global memory; parameters are in a window of it. A block is a cluster of its own.
+#[test]
+fn windows_of_addresses_are_told_apart() {
+    let addresses = ["c", "d", "h", "g", "s", "l", "q"];
+    let converted = |name: &str| match name {
+        "h" => "ld.global.u64 %rd2, [h];\n".to_owned(),
+        "g" => "mov.u64 %rd2, g;\n".to_owned(),
+        "q" => "mov.b64 %rd2, q;\ncvta.param.u64 %rd2, %rd2;\n".to_owned(),
+        name => {
+            let space = if name == "s" {
+                "shared"
+            } else if name == "l" {
+                "local"
+            } else {
+                "const"
+            };
+            format!("mov.u64 %rd2, {name};\ncvta.{space}.u64 %rd2, %rd2;\n")
+        }
+    };
+    for (space, holds) in [
+        ("const", "cdh"),
+        ("global", "gq"),
+        ("shared", "s"),
+        ("shared::cta", "s"),
+        ("shared::cluster", "s"),
+        ("local", "l"),
+        ("param", "q"),
+        ("param::entry", "q"),
+    ] {
+        let tests: String = addresses
+            .iter()
+            .enumerate()
+            .map(|(place, name)| {
+                let address = converted(name);
+                format!(
+                    "{address}isspacep.{space} %p1, %rd2;\nselp.u32 %r1, 1, 0, %p1;\nst.global.u32 [%rd1+{}], %r1;\n",
+                    4 * place
+                )
+            })
+            .collect();
+        let module = module(&format!(
+            ".global .align 4 .u32 g[2];\n.const .align 4 .u32 c[2] = {{1, 2}};\n\
+             .const .align 4 .u32 d[2] = {{3, 4}};\n.global .align 8 .u64 h = generic(d);\n.visible .entry k(.param .u64 o, .param .align 8 .b8 q[16])\n{{\n\
+             .reg .b32 %r<3>;\n.reg .b64 %rd<4>;\n.reg .pred %p<2>;\n.shared .align 4 .u32 s[4];\n.local .align 4 .u32 l[4];\n\
+             ld.param.u64 %rd1, [o];\n{tests}ret;\n}}\n"
+        ));
+        let wanted: Vec<u32> = addresses.iter().map(|name| u32::from(holds.contains(name))).collect();
+        let launch = launch("launch k {\n    #0 = buffer u32[7] iota\n    #1 = 0\n}\n");
+        let reread = text::parse(&text::print(&module));
+        assert!(reread.diagnostics.is_empty(), "{space}: {:?}", reread.diagnostics);
+        for version in [module.clone(), after(&module, "@ptxas"), reread.module] {
+            let found = simulated(&version, &launch);
+            let found: Vec<u32> = found[0].as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+            assert_eq!(found, wanted, "{space} {addresses:?}");
+            let ptx = export(&version);
+            assert!(ptx.diagnostics.is_empty(), "{space}: {:?}", ptx.diagnostics);
+            let plain = space.strip_suffix("::cta").or(space.strip_suffix("::entry")).unwrap_or(space);
+            assert!(ptx.text.contains(&format!("isspacep.{plain} %")), "{}", ptx.text);
+            if let Some(ptxas) = assembler() {
+                assemble_with(&ptxas, &[], "windows", &ptx.text);
+            }
+            let again = import(&ptx.text).module;
+            let found = simulated(&again, &launch);
+            let found: Vec<u32> = found[0].as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+            assert_eq!(found, wanted, "{space}\n{}", ptx.text);
+        }
+    }
+}
+
 #[test]
 fn special_registers_have_the_models_values() {
     for (name, value) in [
@@ -619,7 +688,6 @@ fn unknown_instructions_are_kept_as_they_are() {
         "multimem.ld_reduce.relaxed.sys.global.add.f32 %f2, [%rd1];",
         "mov.u32 %r10, %clusterid.x;",
         "@%p1 redux.sync.min.NaN.f32 %f2, %f1, -1;",
-        "isspacep.shared::cluster %p2, %rd2;",
         "cvt.rn.satfinite.e2m1x2.f32 %r10, %f1, %f1;",
     ];
     for line in lines {

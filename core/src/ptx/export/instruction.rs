@@ -31,6 +31,11 @@ impl Writer<'_> {
             }
             Op::Mov => self.mov(inst),
             Op::Cvta => self.cvta(inst),
+            Op::Isspacep => {
+                let address = self.generic(&inst.args[0], Type::B64)?;
+                self.plain(inst, &[address]);
+                Ok(())
+            }
             Op::Ld | Op::St | Op::Atom | Op::Red => self.memory(inst),
             Op::Tex1d | Op::Tex2d => self.texture(inst),
             Op::Addc | Op::Subc | Op::Madc => self.with_carry_in(inst),

@@ -192,6 +192,8 @@ fn of_opcode(inst: &InstData, is_ours: bool) -> Needs {
         Op::MatchAny | Op::MatchAll if inst.args.len() < 2 => needs((6, 2), 70),
         Op::MatchAny | Op::MatchAll => needs((6, 0), 70),
         Op::Redux => needs((7, 0), 80),
+        Op::Isspacep if opcode.has(Flags::CLUSTER) => needs((7, 8), 90),
+        Op::Isspacep => opcode.space.map_or(needs((2, 0), 20), of_conversion),
         Op::Cvta => opcode.space.map_or(ADDRESS_SIZE, of_conversion),
         Op::Neg if is_half => needs((6, 0), 53),
         Op::Abs if is_half => needs((6, 5), 53),
