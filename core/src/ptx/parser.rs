@@ -109,8 +109,12 @@ impl<'a> Parser<'a, '_> {
                     return Ok(());
                 }
                 ".alias" => {
-                    self.skip_past_semicolon();
-                    return Ok(());
+                    self.at += 1;
+                    let name = self.word("the alias")?;
+                    self.expect_mark(b',')?;
+                    let function = self.word("the name of a function")?;
+                    file.aliases.push((name, function));
+                    return self.end_statement();
                 }
                 ";" => {
                     self.at += 1;

@@ -1,17 +1,14 @@
 //! One instruction, its inputs and the output that the PTX ISA says: what was refused once, and what was kept aside.
 
-use super::assembles::{assemble_with, assembler};
 use super::examples::simulated;
 use super::expansions::{check, check_on, results_and_messages};
-use warpscope_core::derive::derive_launch;
-use warpscope_core::ir::{FillKey, Launch, Module, Op};
+use warpscope_core::ir::{Launch, Module, Op};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::ptx::{export, import};
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::{ErrorKind, Settings, Simulation};
 use warpscope_core::text;
-use warpscope_core::verify::check as check_text;
 use warpscope_testkit::expansions::{THREADS, numbers};
 
 /// The one NaN of `f32`.
@@ -67,7 +64,7 @@ fn canonical(value: f32) -> u32 {
     if value.is_nan() { NAN } else { value.to_bits() }
 }
 
-fn module(body: &str) -> Module {
+pub(super) fn module(body: &str) -> Module {
     let source = format!(".version 8.6\n.target sm_100a\n.address_size 64\n{body}");
     let parsed = import(&source);
     let errors: Vec<_> = parsed.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
@@ -75,20 +72,20 @@ fn module(body: &str) -> Module {
     parsed.module
 }
 
-fn launch(text: &str) -> Launch {
+pub(super) fn launch(text: &str) -> Launch {
     let parsed = text::parse(text);
     assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
     parsed.module.launches[0].clone()
 }
 
 /// The words of the only buffer after a launch of `k` with 32 threads.
-fn words(module: &Module, count: usize) -> Vec<u32> {
+pub(super) fn words(module: &Module, count: usize) -> Vec<u32> {
     let launch = launch(&format!("launch k {{\n    block 32\n    #0 = buffer u32[{count}] iota\n}}\n"));
     simulated(module, &launch)[0].as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
 }
 
 /// Why a launch of `k` with one thread ends.
-fn failure(module: &Module) -> (ErrorKind, String) {
+pub(super) fn failure(module: &Module) -> (ErrorKind, String) {
     let launch = launch("launch k {\n    #0 = buffer u32[4] iota\n}\n");
     let kernel = module.func_by_name("k").expect("the kernel");
     let run: Result<Simulation, _> = Simulation::new(module, kernel, &launch, &Settings::default(), Machine::Ampere);
@@ -335,85 +332,6 @@ fn atomics_of_vectors_add_each_element() {
     assert_eq!(found[2..], [32_f32.to_bits(), 64_f32.to_bits()]);
 }
 
-/// A line after which the words of a buffer are these, done by one thread on words that it stores first.
-fn changes(before: &[u32], line: &str, after: &[u32]) {
-    let stores: String = before
-        .iter()
-        .enumerate()
-        .map(|(place, word)| format!("st.global.b32 [%rd1+{}], {word};\n", 4 * place))
-        .collect();
-    let source = format!(
-        ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 o)\n{{\n.reg .b16 %h<20>;\n\
-         .reg .b32 %r<9>;\n.reg .f32 %f<9>;\n.reg .b64 %rd<3>;\n.reg .pred %p1;\nld.param.u64 %rd1, [o];\n\
-         mov.u32 %r1, %laneid;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra OUT;\n{stores}{line}\nOUT:\nret;\n}}\n"
-    );
-    let parsed = import(&source);
-    assert!(parsed.diagnostics.is_empty(), "{line}: {:?}", parsed.diagnostics);
-    let printed = text::print(&parsed.module);
-    let reread = text::parse(&printed);
-    assert!(reread.diagnostics.is_empty(), "{line}: {:?}", reread.diagnostics);
-    assert_eq!(text::print(&reread.module), printed, "{line}");
-    let optimised = self::after(&parsed.module, "@ptxas");
-    for module in [&parsed.module, &optimised, &reread.module] {
-        assert_eq!(words(module, after.len()), after, "{line}\n{printed}");
-    }
-    let ptx = export(&optimised);
-    assert!(ptx.diagnostics.is_empty(), "{line}: {:?}", ptx.diagnostics);
-    if let Some(ptxas) = assembler() {
-        assemble_with(&ptxas, &[], "atomics", &ptx.text);
-    }
-    let again = import(&ptx.text);
-    assert!(again.diagnostics.is_empty(), "{line}: {:?}\n{}", again.diagnostics, ptx.text);
-    assert_eq!(words(&again.module, after.len()), after, "{line}\n{}", ptx.text);
-}
-
-/// Bfloats have 8 bits: 256 and 1 is 256, 256 and 3 is 260. Of the zeros -0 is the lesser one.
-#[test]
-fn atomics_of_halves_round_and_compare() {
-    changes(
-        &[0x4380_3f80, 0],
-        "mov.b32 %r2, 0x40403F80;\natom.global.add.noftz.bf16x2 %r3, [%rd1], %r2;\nst.global.b32 [%rd1+4], %r3;",
-        &[0x4382_4000, 0x4380_3f80],
-    );
-    changes(
-        &[0x4380_4380, 0],
-        "mov.b32 {%h1, %h2}, 0x3F803F80;\natom.global.add.noftz.bf16 %h3, [%rd1+2], %h1;\nst.global.b16 [%rd1+4], %h3;\n\
-         mov.b32 {%h1, %h2}, 0x7F810001;\nred.global.add.noftz.bf16 [%rd1], %h2;\natom.global.add.noftz.bf16 _, [%rd1+6], %h1;",
-        &[0x4380_7fff, 0x0001_4380],
-    );
-    // Infinity and a number beyond the greatest one.
-    changes(
-        &[0x7f7f_7f80],
-        "mov.b32 %r2, 0x7F7FFF80;\nred.relaxed.gpu.global.add.noftz.bf16x2 [%rd1], %r2;",
-        &[0x7f80_7fff],
-    );
-    changes(
-        &[0x7e00_3c00, 0x4500_8000, 0, 0],
-        "mov.b32 {%h1, %h2}, 0x3C004000;\nmov.b32 {%h3, %h4}, 0x44000000;\n\
-         atom.global.max.noftz.v4.f16 {%h5, %h6, %h7, %h8}, [%rd1], {%h1, %h2, %h3, %h4};\n\
-         st.global.v4.b16 [%rd1+8], {%h5, %h6, %h7, %h8};",
-        &[0x3c00_4000, 0x4500_0000, 0x7e00_3c00, 0x4500_8000],
-    );
-    changes(
-        &[0xc000_3f80, 0x7fc0_4040, 0],
-        "mov.b32 %r2, 0x3F80BF80;\nmov.b32 %r3, 0x40004000;\n\
-         atom.global.v2.bf16x2.min.noftz {%r4, _}, [%rd1], {%r2, %r3};\nst.global.b32 [%rd1+8], %r4;",
-        &[0xc000_bf80, 0x4000_4000, 0xc000_3f80],
-    );
-    changes(
-        &[0, 0, 0x3c00_3c00, 0],
-        "mov.b32 {%h1, %h2}, 0x40003C00;\n\
-         red.global.add.noftz.v8.f16 [%rd1], {%h1, %h2, %h1, %h2, %h1, %h2, %h1, %h2};",
-        &[0x4000_3c00, 0x4000_3c00, 0x4200_4000, 0x4000_3c00],
-    );
-    changes(
-        &[0, 0x3f80_0000, 0, 0],
-        "mov.f32 %f1, 0f40000000;\nmov.f32 %f2, 0f3F800000;\n\
-         atom.global.add.v2.f32 {%f1, %f2}, [%rd1], {%f1, %f2};\nst.global.v2.f32 [%rd1+8], {%f1, %f2};",
-        &[0x4000_0000, 0x4000_0000, 0, 0x3f80_0000],
-    );
-}
-
 #[test]
 fn one_lane_is_elected() {
     let kernel = module(
@@ -452,75 +370,6 @@ fn spaces_of_addresses_are_told_apart() {
     for (space, own) in [("shared", "s"), ("local", "l"), ("global", "%rd2")] {
         for of in ["s", "l", "%rd2"] {
             check(&lines(space, of), |_, _, _| u32::from(of == own));
-        }
-    }
-}
-
-/// Constant memory is no global memory; parameters are in a window of it. A block is a cluster of its own.
-#[test]
-fn windows_of_addresses_are_told_apart() {
-    let addresses = ["c", "d", "h", "g", "s", "l", "q"];
-    let converted = |name: &str| match name {
-        "h" => "ld.global.u64 %rd2, [h];\n".to_owned(),
-        "g" => "mov.u64 %rd2, g;\n".to_owned(),
-        "q" => "mov.b64 %rd2, q;\ncvta.param.u64 %rd2, %rd2;\n".to_owned(),
-        name => {
-            let space = if name == "s" {
-                "shared"
-            } else if name == "l" {
-                "local"
-            } else {
-                "const"
-            };
-            format!("mov.u64 %rd2, {name};\ncvta.{space}.u64 %rd2, %rd2;\n")
-        }
-    };
-    for (space, holds) in [
-        ("const", "cdh"),
-        ("global", "gq"),
-        ("shared", "s"),
-        ("shared::cta", "s"),
-        ("shared::cluster", "s"),
-        ("local", "l"),
-        ("param", "q"),
-        ("param::entry", "q"),
-    ] {
-        let tests: String = addresses
-            .iter()
-            .enumerate()
-            .map(|(place, name)| {
-                let address = converted(name);
-                format!(
-                    "{address}isspacep.{space} %p1, %rd2;\nselp.u32 %r1, 1, 0, %p1;\nst.global.u32 [%rd1+{}], %r1;\n",
-                    4 * place
-                )
-            })
-            .collect();
-        let module = module(&format!(
-            ".global .align 4 .u32 g[2];\n.const .align 4 .u32 c[2] = {{1, 2}};\n\
-             .const .align 4 .u32 d[2] = {{3, 4}};\n.global .align 8 .u64 h = generic(d);\n.visible .entry k(.param .u64 o, .param .align 8 .b8 q[16])\n{{\n\
-             .reg .b32 %r<3>;\n.reg .b64 %rd<4>;\n.reg .pred %p<2>;\n.shared .align 4 .u32 s[4];\n.local .align 4 .u32 l[4];\n\
-             ld.param.u64 %rd1, [o];\n{tests}ret;\n}}\n"
-        ));
-        let wanted: Vec<u32> = addresses.iter().map(|name| u32::from(holds.contains(name))).collect();
-        let launch = launch("launch k {\n    #0 = buffer u32[7] iota\n    #1 = 0\n}\n");
-        let reread = text::parse(&text::print(&module));
-        assert!(reread.diagnostics.is_empty(), "{space}: {:?}", reread.diagnostics);
-        for version in [module.clone(), after(&module, "@ptxas"), reread.module] {
-            let found = simulated(&version, &launch);
-            let found: Vec<u32> = found[0].as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
-            assert_eq!(found, wanted, "{space} {addresses:?}");
-            let ptx = export(&version);
-            assert!(ptx.diagnostics.is_empty(), "{space}: {:?}", ptx.diagnostics);
-            let plain = space.strip_suffix("::cta").or(space.strip_suffix("::entry")).unwrap_or(space);
-            assert!(ptx.text.contains(&format!("isspacep.{plain} %")), "{}", ptx.text);
-            if let Some(ptxas) = assembler() {
-                assemble_with(&ptxas, &[], "windows", &ptx.text);
-            }
-            let again = import(&ptx.text).module;
-            let found = simulated(&again, &launch);
-            let found: Vec<u32> = found[0].as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
-            assert_eq!(found, wanted, "{space}\n{}", ptx.text);
         }
     }
 }
@@ -570,7 +419,7 @@ fn clocks_go_on_and_are_not_merged() {
 }
 
 /// A module after a pipeline.
-fn after(module: &Module, pipeline: &str) -> Module {
+pub(super) fn after(module: &Module, pipeline: &str) -> Module {
     let options = Options { steps: parse_pipeline(pipeline).expect("a pipeline"), ..Options::default() };
     Session::open(module.clone(), &options, &mut || 0).module().clone()
 }
@@ -750,64 +599,6 @@ fn late_results_are_written_by_the_wait() {
     // Nothing has assigned them before the first one reads them.
     assert!(text.contains("f4 = mov.f32 0.0\n") || text.contains("f4 = mov.b32 0\n"), "{text}");
     assert!(export(&after(&module, "@ptxas")).text.contains("\twgmma.wait_group.sync.aligned 0;\n"));
-}
-
-/// A reference of the module is the texture that the launch names, or one of 64 × 64 texels.
-#[test]
-fn references_are_textures_of_the_launch() {
-    let source = |version: &str, target: &str| {
-        format!(
-            ".version {version}\n.target {target}\n.address_size 64\n.global .texref picture;\n.tex .u64 old;\n\
-             .visible .entry k(.param .u64 o)\n{{\n.reg .f32 %f<9>;\n.reg .b32 %r<5>;\n.reg .b64 %rd<5>;\n\
-             ld.param.u64 %rd1, [o];\nmov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 3;\nshr.u32 %r3, %r1, 2;\n\
-             tex.2d.v4.f32.s32 {{%f1, %f2, %f3, %f4}}, [picture, {{%r2, %r3}}];\ncvt.rn.f32.s32 %f8, %r1;\n\
-             tex.1d.v4.f32.f32 {{%f5, %f6, %f7, %f8}}, [old, {{%f8}}];\nadd.f32 %f1, %f1, %f6;\n\
-             mul.wide.u32 %rd2, %r1, 4;\nadd.u64 %rd2, %rd1, %rd2;\nst.global.f32 [%rd2], %f1;\nret;\n}}\n"
-        )
-    };
-    let parsed = import(&source("8.6", "sm_75"));
-    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
-    let module = parsed.module;
-    let printed = text::print(&module);
-    assert!(printed.contains("= tex.2d.v4.f32.s32 picture, r2, r3\n"), "{printed}");
-    assert!(printed.contains("= tex.1d.v4.f32 old, f8\n"), "{printed}");
-    let of_launch = launch(
-        "launch k {\n    block 32\n    #0 = buffer u32[32] const 0\n    picture = texture f32[4, 8] iota\n    \
-         old = texture f32[16, 2] iota\n}\n",
-    );
-    // Texel (x, y) of a picture that is four wide begins at 4 (x + 4 y); the row of the other one ends at 15.
-    let wanted: Vec<u32> =
-        (0..32_u32).map(|thread| ((4 * thread) as f32 + (4 * thread.min(15) + 1) as f32).to_bits()).collect();
-    for version in [module.clone(), after(&module, "@ptxas"), text::parse(&printed).module] {
-        let memory = simulated(&version, &of_launch);
-        let found: Vec<u32> = memory[0].as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
-        assert_eq!(found, wanted);
-        let ptx = export(&version).text;
-        for line in [
-            ".global .texref picture;",
-            "tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [picture, {%r2, %r3}];",
-            "tex.1d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [old, {%f8}];",
-        ] {
-            assert!(ptx.contains(line) || version.header.is_none(), "{line}\n{ptx}");
-        }
-        if let Some(ptxas) = assembler().filter(|_| version.header.is_some()) {
-            assemble_with(&ptxas, &[], "references", &ptx);
-        }
-    }
-    // Nothing is said about them: the launch that is derived names both.
-    let kernel = module.func_by_name("k").expect("the kernel");
-    let derived = derive_launch(&module, &module.funcs[kernel]);
-    let names: Vec<_> = derived.bindings[1..].iter().map(|binding| &binding.key).collect();
-    assert_eq!(names, [&FillKey::Name("picture".into()), &FillKey::Name("old".into())]);
-    assert!(words(&module, 32).iter().all(|&word| (0.0..2.0).contains(&f32::from_bits(word))));
-    // Others take no such line.
-    let source =
-        format!("{printed}\nlaunch k {{\n    o = buffer f32[32] const 0\n    picture = 5\n    canvas = 3\n}}\n");
-    let messages: Vec<_> = check_text(&source).diagnostics.iter().map(|found| found.message.clone()).collect();
-    assert_eq!(
-        messages,
-        ["a `texref` takes `texture f32[width, height] …`", "`k` has no parameter or input `canvas`"]
-    );
 }
 
 /// References to textures and surfaces come out with the instructions that read them.

@@ -137,6 +137,8 @@ pub fn export(module: &Module) -> Export {
     for (_, body) in bodies.iter().filter(|(id, _)| !missing.contains(id) && module.funcs[*id].kind == FuncKind::Func) {
         let _ = writeln!(export.text, "\n{};", body.head);
     }
+    let aliases: String =
+        bodies.iter().filter(|(id, _)| !missing.contains(id)).map(|(_, body)| body.aliases.as_str()).collect();
     let mut lines = export.text.lines().count() as u32;
     for (id, mut body) in bodies {
         if !missing.contains(&id) {
@@ -157,6 +159,7 @@ pub fn export(module: &Module) -> Export {
         }
         export.diagnostics.extend(body.problems.into_iter().map(|problem| problem.diagnostic));
     }
+    export.text += &aliases;
     export
 }
 

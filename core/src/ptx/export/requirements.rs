@@ -32,6 +32,9 @@ const ADDRESS_SIZE: Needs = needs((2, 3), 10);
 /// Target of programs that were not read from PTX.
 const OURS: Needs = needs((7, 0), 80);
 
+/// `.alias`.
+pub(super) const ALIAS: Needs = needs((6, 3), 30);
+
 /// `brx.idx`.
 pub(super) const INDEXED_BRANCH: Needs = needs((6, 0), 30);
 

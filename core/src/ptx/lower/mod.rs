@@ -55,8 +55,8 @@ pub use unassigned::start_at_zero;
 
 use super::syntax::{File, Function as Source, Initial, Inst, Name, Number, OperandKind, Statement, Variable};
 use crate::ir::{
-    Control, Func, FuncKind, Function, Global, GlobalData, InitialAddress, Item, Module, NameSpace, Op, Operand,
-    ParamType, Reference, Reg, Space, Span, Type,
+    Control, Declaration, Func, FuncKind, Function, Global, GlobalData, InitialAddress, Item, Module, NameSpace, Op,
+    Operand, ParamType, Reference, Reg, Space, Span, Type,
 };
 use crate::text::{Diagnostic, Diagnostics, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, canonical_nan};
 use alloc::boxed::Box;
@@ -88,6 +88,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
         context.funcs.insert(source.name.text, Func::from_u32(context.funcs.len() as u32));
         sources.push(source);
     }
+    let aliases = context.find_aliases(file, &sources, problems);
     context.find_addressed(file, &sources);
     for variable in &file.variables {
         if variable.space == "shared" && context.shared.len() >= SHARED_VARIABLES {
@@ -133,6 +134,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
         let body::Outcome { mut function, problems: mut errors, names_refused } =
             body::lower(&context, index, name, source);
         let sound = !source.broken && !names_refused && !errors.iter().any(Diagnostic::is_error);
+        function.aliases = aliases.get(&Func::from_u32(index as u32)).cloned().unwrap_or_default();
         if sound {
             errors.extend(unassigned::assign(&mut function));
         }
@@ -187,6 +189,7 @@ struct Context<'a> {
 }
 
 /// How a function is called.
+#[derive(PartialEq, Eq)]
 struct FuncType {
     /// Parameters, the hidden ones included: first the aggregate result, last the shared variables.
     params: Vec<ParamType>,
@@ -225,6 +228,49 @@ fn is_aggregate(variable: &Variable<'_>) -> bool {
 }
 
 impl<'a> Context<'a> {
+    /// Finds the other names of functions, each as it is declared. One that has no function behind it is refused.
+    fn find_aliases(
+        &mut self,
+        file: &File<'a>,
+        sources: &[&Source<'a>],
+        problems: &mut Diagnostics,
+    ) -> BTreeMap<Func, Vec<Declaration>> {
+        let mut aliases: BTreeMap<Func, Vec<Declaration>> = BTreeMap::new();
+        for (name, target) in &file.aliases {
+            let func = self.funcs.get(target.text).copied().filter(|func| !sources[func.index()].entry);
+            let prototype = file.functions.iter().find(|function| function.name.text == name.text);
+            let problem = match (func, prototype) {
+                _ if self.refused.contains(target.text) => None,
+                (None, _) => {
+                    let message = format!("`{}` is no function with a body in this file", target.text);
+                    let hint = "an alias is another name of a `.func` that the same file defines";
+                    Some(Diagnostic::error("ptx-undefined", target.span, message).with_hint(hint))
+                }
+                (_, None) => {
+                    let message = format!("the alias `{}` is declared nowhere in this file", name.text);
+                    let hint = "declare it before, as the `.func` that it is another name of, without a body";
+                    Some(Diagnostic::error("ptx-unknown-name", name.span, message).with_hint(hint))
+                }
+                (_, Some(prototype)) if prototype.body.is_some() => Some(defined_twice(*name, prototype.name.span)),
+                (Some(func), Some(prototype)) => {
+                    let source = sources[func.index()];
+                    if FuncType::of(prototype, 0) == FuncType::of(source, 0) {
+                        self.funcs.insert(name.text, func);
+                        let declaration = body::declaration(&prototype.before, name.text, &prototype.directives);
+                        aliases.entry(func).or_default().extend(declaration.map(|declaration| *declaration));
+                        continue;
+                    }
+                    let message = format!("`{}` and `{}` take or return other values", name.text, target.text);
+                    let problem = Diagnostic::error("ptx-type", name.span, message);
+                    Some(problem.with_label(source.name.span, "this is the function"))
+                }
+            };
+            problem.into_iter().for_each(|problem| problems.push(problem));
+            self.refused.insert(name.text);
+        }
+        aliases
+    }
+
     /// Finds the functions whose address somebody takes: what an indirect call may call.
     fn find_addressed(&mut self, file: &File<'a>, sources: &[&Source<'a>]) {
         let mut addressed: BTreeSet<Func> = BTreeSet::new();
