@@ -262,3 +262,84 @@ fn aliases_are_kept_and_called() {
         assert!(messages(alias).len() <= 2, "{alias}: {:?}", messages(alias));
     }
 }
+
+/// Variables of 128 bits are two elements of 64 bits here, and come out as they are declared.
+#[test]
+fn variables_of_128_bits_are_kept() {
+    let module = module(
+        ".global .align 16 .b128 g[2] = {1, 2};\n.const .align 16 .b128 c;\n\
+         .func (.param .b128 r) twice(.param .align 16 .b128 a, .param .b32 n)\n{\n.reg .b128 %w;\nld.param.b128 %w, [a];\n\
+         st.param.b128 [r], %w;\nret;\n}\n\
+         .visible .entry k(.param .u64 o, .param .align 16 .b128 p)\n{\n.reg .b128 %q<5>;\n.reg .b64 %rd<5>;\n\
+         .shared .align 16 .b128 s[2];\n.local .align 16 .b128 l;\nld.param.u64 %rd1, [o];\nld.param.b128 %q1, [p];\n\
+         st.shared.b128 [s+16], %q1;\nst.local.b128 [l], %q1;\nld.global.b128 %q2, [g+16];\nld.const.b128 %q3, [c];\n\
+         {\n.param .b128 x;\n.param .b32 y;\n.param .b128 z;\nst.param.b128 [x], %q2;\nst.param.b32 [y], 3;\n\
+         call (z), twice, (x, y);\nld.param.b128 %q4, [z];\n}\nst.global.b128 [%rd1], %q4;\nret;\n}\n\
+         .visible .entry other(.param .u64 o)\n{\n.reg .b64 %rd<5>;\nld.param.u64 %rd1, [o];\n\
+         ld.global.u64 %rd2, [g+16];\nadd.u64 %rd2, %rd2, 5;\nst.global.u64 [%rd1], %rd2;\nret;\n}\n",
+    );
+    let printed = text::print(&module);
+    for line in ["global g: b64[4] = { 1, 0, 2, 0 }", "const c: b64[2]", "p: b64[2]", "shared s: b64[4]"] {
+        assert!(printed.contains(line), "{line}\n{printed}");
+    }
+    let reread = text::parse(&printed);
+    assert!(reread.diagnostics.is_empty(), "{:?}", reread.diagnostics);
+    for version in [module.clone(), after(&module, "@ptxas")] {
+        let ptx = export(&version);
+        assert!(ptx.diagnostics.is_empty(), "{:?}", ptx.diagnostics);
+        for line in [
+            ".global .align 16 .b128 g[2] = {1, 2};",
+            ".const .align 16 .b128 c;",
+            ".param .align 16 .b128 p",
+            ".shared .align 16 .b128 s[2];",
+            ".local .align 16 .b128 l;",
+            "ld.param.b128 %q1, [p];",
+            "st.shared.b128 [s+16], %q1;",
+            "st.local.b128 [l], %q1;",
+            "ld.global.b128 %q2, [g+16];",
+            "ld.const.b128 %q3, [c];",
+        ] {
+            assert!(ptx.text.contains(line), "{line}\n{}", ptx.text);
+        }
+        if let Some(ptxas) = assembler() {
+            assemble_with(&ptxas, &[], "wide", &ptx.text);
+        }
+        // What needs no register of 128 bits runs.
+        let of_other = launch("launch other {\n    #0 = buffer u64[1] iota\n}\n");
+        assert_eq!(simulated(&version, &of_other)[0], 7_u64.to_le_bytes());
+    }
+}
+
+/// How a reference is read comes out with its declaration.
+#[test]
+fn samplers_keep_their_properties() {
+    let sampler = ".global .samplerref smp = {addr_mode_0 = clamp_to_border, filter_mode = nearest, \
+                   force_unnormalized_coords = 1};";
+    let fetch = "tex.2d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [picture, smp, {%f1, %f1}];";
+    let source = |sampler: &str| {
+        format!(
+            ".version 8.6\n.target sm_90, texmode_independent\n.address_size 64\n{sampler}\n.global .texref picture;\n\
+             .visible .entry k(.param .u64 o)\n{{\n.reg .f32 %f<9>;\n.reg .b64 %rd1;\nld.param.u64 %rd1, [o];\n\
+             mov.f32 %f1, 0f00000000;\n{fetch}\nst.global.f32 [%rd1], %f2;\nret;\n}}\n"
+        )
+    };
+    let parsed = import(&source(sampler));
+    assert!(parsed.diagnostics.iter().all(|found| !found.is_error()), "{:?}", parsed.diagnostics);
+    let ptx = export(&parsed.module).text;
+    let squeezed = |text: &str| text.replace(' ', "");
+    for line in [sampler, fetch] {
+        assert!(squeezed(&ptx).contains(&squeezed(line)), "{line}\n{ptx}");
+    }
+    if let Some(ptxas) = assembler() {
+        assemble_with(&ptxas, &[], "samplers", &ptx);
+    }
+    for (declaration, wanted) in [
+        (".global .samplerref smp = {filter_mode nearest};", "expected `=`, found `nearest`"),
+        (".global .samplerref smp = 5;", "expected `{`, found `5`"),
+        (".global .samplerref smp = {filter_mode = };", "expected a value such as `nearest`, found `}`"),
+    ] {
+        let found = import(&source(declaration)).diagnostics;
+        let messages: Vec<_> = found.iter().filter(|found| found.is_error()).map(|found| &found.message).collect();
+        assert_eq!(messages, [wanted], "{declaration}");
+    }
+}

@@ -2,7 +2,10 @@
 
 use super::call::CallParam;
 use super::names::{clean, fallthrough};
-use super::{Context, FuncResult, IGNORED, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, array_length, is_aggregate};
+use super::{
+    Context, FuncResult, IGNORED, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, array_length, element_count,
+    is_aggregate,
+};
 use crate::ir::{
     Array, ArrayData, Block, Declaration, Func, FuncKind, Function, Global, Guard, Inst as InstId, InstData, Opcode,
     Operand, ParamType, Reg, Space, Span, Special, Type,
@@ -377,7 +380,7 @@ impl<'a> Lowering<'a, '_> {
             let entity = if is_aggregate(param) && !source.entry {
                 self.func.build_param(name, local).map(Entity::Pointer)
             } else if is_aggregate(param) || by_address {
-                let len = param.elements.unwrap_or(1).saturating_mul(u64::from(param.lanes));
+                let len = element_count(param);
                 // The parameter space of a kernel holds 4 KiB, or 32 KiB since sm_70.
                 let Some(len) = u32::try_from(len).ok().filter(|&len| len <= 32_768) else {
                     return Err(self.error("ptx-limit", "a parameter holds at most 32 KiB"));
@@ -450,7 +453,7 @@ impl<'a> Lowering<'a, '_> {
 
     pub(super) fn declare_array(&mut self, variable: &Variable<'a>) -> Lowered<Array> {
         let ty = self.scalar_type(variable)?;
-        let len = variable.elements.unwrap_or(1).saturating_mul(u64::from(variable.lanes));
+        let len = element_count(variable);
         let space = if variable.space == "shared" { Space::Shared } else { Space::Local };
         let most = if space == Space::Shared { MAX_SHARED_BYTES } else { MAX_ARRAY_BYTES };
         let Some(len) = array_length(len, ty, most) else {
@@ -467,8 +470,9 @@ impl<'a> Lowering<'a, '_> {
     }
 
     pub(super) fn scalar_type(&mut self, variable: &Variable<'a>) -> Lowered<Type> {
-        // Halves, bfloats and pairs are bits here, whatever an instruction makes of them.
+        // Halves, bfloats and pairs are bits here, whatever an instruction makes of them; 128 bits are two elements.
         let packed = match variable.scalar.text {
+            "b128" if variable.space != "reg" => Some(Type::B64),
             _ if variable.space != "reg" => None,
             "bf16" => Some(Type::B16),
             "f16x2" | "bf16x2" | "u16x2" | "s16x2" | "tf32" => Some(Type::B32),

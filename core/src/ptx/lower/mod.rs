@@ -224,7 +224,18 @@ impl FuncType {
 }
 
 fn is_aggregate(variable: &Variable<'_>) -> bool {
-    variable.elements.is_some() || variable.lanes > 1
+    variable.elements.is_some() || variable.lanes > 1 || is_wide(variable)
+}
+
+/// Is it of 128 bits? In memory that is two elements of 64 bits.
+fn is_wide(variable: &Variable<'_>) -> bool {
+    variable.scalar.text == "b128"
+}
+
+/// The elements of a variable in all.
+fn element_count(variable: &Variable<'_>) -> u64 {
+    let parts = u64::from(variable.lanes) * if is_wide(variable) { 2 } else { 1 };
+    variable.elements.unwrap_or(1).saturating_mul(parts)
 }
 
 impl<'a> Context<'a> {
@@ -316,12 +327,16 @@ impl<'a> Context<'a> {
             return error(&format!("`{name}` is defined in another file"));
         }
         let reference = Reference::from_name(variable.scalar.text);
-        let stored = if reference.is_some() { Some(Type::U64) } else { Type::from_name(variable.scalar.text) };
+        let stored = match reference {
+            Some(_) => Some(Type::U64),
+            None if is_wide(variable) => Some(Type::B64),
+            None => Type::from_name(variable.scalar.text),
+        };
         let Some(ty) = stored.filter(|&ty| ty != Type::Pred) else {
             return error(&format!("variables of type `.{}` are not supported", variable.scalar.text));
         };
-        let len = variable.elements.unwrap_or(1).saturating_mul(u64::from(variable.lanes));
-        let len = len.max(variable.init.len() as u64);
+        let parts = if is_wide(variable) { 2 } else { 1 };
+        let len = element_count(variable).max(variable.init.len() as u64 * parts);
         let Some(len) = array_length(len, ty, MAX_ARRAY_BYTES) else {
             return error(&format!("`{name}` has more than {MAX_ARRAY_BYTES} bytes"));
         };
@@ -330,9 +345,12 @@ impl<'a> Context<'a> {
         let mut declaration = body::declaration(before.trim_start(), name, &variable.after);
         for element in &variable.init {
             match element {
-                Initial::Number(number) => init.push(number_bits(*number, ty)),
+                Initial::Number(number) => {
+                    init.push(number_bits(*number, ty));
+                    init.extend((parts == 2).then_some(0));
+                }
                 Initial::Address(target, offset) => {
-                    let fits = ty.bits() == 64 && !ty.is_float();
+                    let fits = ty.bits() == 64 && !ty.is_float() && parts == 1;
                     match (self.globals.get(target.text), self.address_of(target.text)) {
                         (Some(&global), _) if fits => {
                             let element = init.len() as u32;
@@ -495,7 +513,9 @@ fn mark_textures(module: &mut Module) {
     for (id, func) in module.funcs.iter() {
         for inst in func.insts.values() {
             match (inst.opcode.op, inst.callee()) {
-                (Op::Tex1d | Op::Tex2d, _) => work.extend(inst.args.first().and_then(Operand::as_reg).map(|reg| (id, reg))),
+                (Op::Tex1d | Op::Tex2d, _) => {
+                    work.extend(inst.args.first().and_then(Operand::as_reg).map(|reg| (id, reg)))
+                }
                 (Op::Mov, _) => {
                     if let (Some(dst), Some(source)) = (inst.dst(), inst.args.first().and_then(Operand::as_reg)) {
                         sources.entry((id, dst)).or_default().push((id, source));
