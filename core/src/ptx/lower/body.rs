@@ -3,8 +3,8 @@
 use super::call::CallParam;
 use super::names::{clean, fallthrough};
 use super::{
-    Context, FuncResult, IGNORED, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, array_length, element_count,
-    is_aggregate,
+    Context, FuncResult, IGNORED, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, UNDEFINED, UNKNOWN, array_length,
+    element_count, is_aggregate,
 };
 use crate::ir::{
     Array, ArrayData, Block, Declaration, Func, FuncKind, Function, Global, Guard, Inst as InstId, InstData, Opcode,
@@ -126,6 +126,8 @@ pub(super) struct Lowering<'a, 'c> {
     /// Names of this function whose declaration or first use has been reported, each with the number of the problem.
     refused: BTreeMap<&'a str, usize>,
     names_refused: bool,
+    /// Labels and tables of labels whose first use has been reported.
+    pub(super) undefined_labels: BTreeSet<&'a str>,
 }
 
 /// A lowered function and what is wrong with it.
@@ -162,6 +164,7 @@ pub(super) fn lower<'a>(context: &Context<'a>, index: usize, name: String, sourc
         problems: Vec::new(),
         refused: BTreeMap::new(),
         names_refused: false,
+        undefined_labels: BTreeSet::new(),
     };
     lowering.func.span = source.name.span;
     lowering.func.declaration = declaration(&source.before, source.name.text, &source.directives);
@@ -259,7 +262,13 @@ impl<'a> Lowering<'a, '_> {
                 Statement::Inst(inst) => {
                     self.span = inst.span;
                     // A reported problem leaves the instruction out; the next line is lowered all the same.
-                    skip_next = self.inst(inst, &statements[index + 1..]).unwrap_or(false);
+                    let known = self.problems.len();
+                    let lowered = self.inst(inst, &statements[index + 1..]);
+                    let is_missing = |problem: &Diagnostic| matches!(problem.code, UNKNOWN | UNDEFINED);
+                    if lowered.is_err() && self.problems[known..].iter().all(is_missing) {
+                        inst.operands.iter().for_each(|operand| self.report_missing(&operand.kind));
+                    }
+                    skip_next = lowered.unwrap_or(false);
                 }
             }
         }
@@ -324,7 +333,32 @@ impl<'a> Lowering<'a, '_> {
             return Err(Reported);
         }
         self.refused.insert(name, self.problems.len());
-        Err(self.error("ptx-unknown-name", &format!("`{name}` is declared nowhere in this file")))
+        // A register is missing in this function, and anything else in the whole file.
+        let code = if name.starts_with('%') { UNKNOWN } else { UNDEFINED };
+        Err(self.error(code, &format!("`{name}` is declared nowhere in this file")))
+    }
+
+    /// Reports registers of an instruction that are declared nowhere, where its lowering has stopped at another missing name.
+    fn report_missing(&mut self, kind: &OperandKind<'a>) {
+        let mut report = |name: &'a str| {
+            if name.starts_with('%') && !name.contains('.') {
+                let _ = self.resolve(name);
+            }
+        };
+        match kind {
+            OperandKind::Name(name) | OperandKind::Not(name) | OperandKind::Offset(name, _) => report(name),
+            OperandKind::Pair(first, second) => [first, second].into_iter().for_each(|name| report(name)),
+            OperandKind::Address(base, _) => base.iter().for_each(|name| report(name)),
+            OperandKind::Texture(base, _, elements) => {
+                report(base);
+                elements.iter().for_each(|element| self.report_missing(&element.kind));
+            }
+            // The parser puts no list into a list.
+            OperandKind::Vector(elements) | OperandKind::List(elements) => {
+                elements.iter().for_each(|element| self.report_missing(&element.kind));
+            }
+            OperandKind::Number(_) => {}
+        }
     }
 
     /// Was the declaration or a use of this undeclared name reported before? One diagnostic is enough.

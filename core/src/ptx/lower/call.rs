@@ -239,7 +239,7 @@ impl<'a> Lowering<'a, '_> {
             self.problems.truncate(known);
             return Err({
                 let message = format!("the function `{name}` has no body in this file");
-                let diagnostic = Diagnostic::error("ptx-undefined", self.span, message);
+                let diagnostic = Diagnostic::error(super::UNDEFINED, self.span, message);
                 let hint = match *name {
                     "malloc" | "free" => "the driver defines it, and there is none here: use an array of fixed size",
                     _ => "compile it into the same file",

@@ -9,7 +9,7 @@
 //!
 //! A branch's predicate is read where the branch stands, so splitting the block there changes nothing.
 
-use super::body::{Lowered, Lowering};
+use super::body::{Lowered, Lowering, Reported};
 use super::names::fallthrough;
 use crate::ir::{Block, FuncKind, Guard, InstData, Op, Opcode, Operand, Type};
 use crate::ptx::syntax::{Inst, OperandKind, Statement};
@@ -70,12 +70,11 @@ impl<'a> Lowering<'a, '_> {
         let [index, table] = &inst.operands[..] else {
             return Err(self.error("ptx-operands", "`brx.idx` takes an index and a table"));
         };
-        let labels = match table.kind {
-            OperandKind::Name(name) => self.scope_chain().find_map(|scope| scope.tables.get(name)).cloned(),
-            _ => None,
+        let OperandKind::Name(name) = table.kind else {
+            return Err(self.error("ptx-operands", "`brx.idx` takes the name of a table of labels"));
         };
-        let Some(labels) = labels else {
-            return Err(self.error("ptx-unknown-name", "the table of `brx.idx` is declared nowhere"));
+        let Some(labels) = self.scope_chain().find_map(|scope| scope.tables.get(name)).cloned() else {
+            return Err(self.undefined_label("table", name));
         };
         let targets = labels.iter().map(|label| self.label(label.text)).collect::<Lowered<Vec<Block>>>()?;
         self.leave_guarded("dispatch", rest);
@@ -205,11 +204,16 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    fn label(&mut self, label: &str) -> Lowered<Block> {
+    fn label(&mut self, label: &'a str) -> Lowered<Block> {
         let found = self.scope_chain().find_map(|scope| scope.labels.get(label).copied());
-        match found {
-            Some(block) => Ok(block),
-            None => Err(self.error("ptx-unknown-name", &format!("the label `{label}` stands nowhere here"))),
+        found.ok_or_else(|| self.undefined_label("label", label))
+    }
+
+    /// Reports a label or a table of labels at its first use.
+    fn undefined_label(&mut self, what: &str, name: &'a str) -> Reported {
+        match self.undefined_labels.insert(name) {
+            true => self.error(super::UNKNOWN, &format!("undefined {what} `{name}`")),
+            false => Reported,
         }
     }
 }

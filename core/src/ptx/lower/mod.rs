@@ -18,6 +18,7 @@
 //!   pointer, because shared arrays belong to kernels here;
 //! - the carry flag is a predicate register, inverted between subtractions and additions ([`carries`]);
 //! - a call of what a register says is a `switch` over the functions whose address is taken ([`indirect`]);
+//! - a call of an alias is a call of its function, which keeps the names that PTX gives it;
 //! - what the text IR has no counterpart of is an opaque instruction ([`opaque`]);
 //! - a few opcodes become short sequences ([`expand`]), among them those of two halves ([`halves`]) and of bfloats
 //!   ([`bfloats`]), of floats of 8 bits ([`narrow`]) and of vectors ([`packed`]), and an asynchronous copy is done at once ([`copies`]);
@@ -69,6 +70,12 @@ use cranelift_entity::EntityRef;
 
 /// The code of warnings that something does nothing here, or something else.
 const IGNORED: &str = "ptx-ignored";
+
+/// The code of errors about registers and labels that a function should declare.
+const UNKNOWN: &str = "ptx-unknown-name";
+
+/// The code of errors about functions and variables that the file should define.
+const UNDEFINED: &str = "ptx-undefined";
 
 /// Module-scope shared variables a file may have.
 const SHARED_VARIABLES: usize = 256;
@@ -125,9 +132,10 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     }
     let mut lowered = Vec::new();
     let mut func_names = NameSpace::default();
-    // What is left out is said once of a file, where it stands first.
-    let mut ignored: BTreeSet<String> = BTreeSet::new();
-    let mut is_news = |problem: &Diagnostic| problem.code != IGNORED || ignored.insert(problem.message.clone());
+    // What is left out, and what the whole file lacks, is reported once of a file, at its first use.
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    let mut is_news =
+        |problem: &Diagnostic| !matches!(problem.code, IGNORED | UNDEFINED) || known.insert(problem.message.clone());
     for (index, source) in sources.iter().enumerate() {
         let name = func_names.fresh(&names::clean(source.name.text));
         func_names.take(&name);
@@ -255,12 +263,12 @@ impl<'a> Context<'a> {
                 (None, _) => {
                     let message = format!("`{}` is no function with a body in this file", target.text);
                     let hint = "an alias is another name of a `.func` that the same file defines";
-                    Some(Diagnostic::error("ptx-undefined", target.span, message).with_hint(hint))
+                    Some(Diagnostic::error(UNDEFINED, target.span, message).with_hint(hint))
                 }
                 (_, None) => {
                     let message = format!("the alias `{}` is declared nowhere in this file", name.text);
                     let hint = "declare it before, as the `.func` that it is another name of, without a body";
-                    Some(Diagnostic::error("ptx-unknown-name", name.span, message).with_hint(hint))
+                    Some(Diagnostic::error(UNKNOWN, name.span, message).with_hint(hint))
                 }
                 (_, Some(prototype)) if prototype.body.is_some() => Some(defined_twice(*name, prototype.name.span)),
                 (Some(func), Some(prototype)) => {
