@@ -3,6 +3,7 @@
 use super::examples::simulated;
 use super::expansions::{check, check_on, results_and_messages};
 use warpscope_core::ir::{Launch, Module, Op};
+use warpscope_core::load::{Dialect, load};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::ptx::{export, import};
@@ -672,5 +673,36 @@ fn registers_of_128_bits_are_kept() {
         "atom.global.exch.b128 %q2, [%rd1], wide;",
     ] {
         assert_eq!(ptx.matches(&format!("\t{line}\n")).count(), 1, "{line}\n{ptx}");
+    }
+}
+
+/// Labels at the end of a body, as compilers print them for debuggers: nothing is read there that nothing assigns.
+#[test]
+fn labels_at_the_end_are_dropped_unless_something_branches_there() {
+    let source = |body: &str| {
+        format!(
+            ".version 8.6\n.target sm_80\n.address_size 64\n.func (.param .b32 func_retval0) f(.param .b32 a)\n{{\n\
+             .reg .b32 %r<3>;\n.reg .pred %p<2>;\n$L__func_begin0:\nld.param.u32 %r1, [a];\nadd.u32 %r1, %r1, 9;\n\
+             setp.lt.u32 %p1, %r1, 20;\n{body}}}\n.visible .entry k(.param .u64 o)\n{{\n.reg .b32 %r<3>;\n\
+             .reg .b64 %rd<3>;\nld.param.u64 %rd1, [o];\nmov.u32 %r1, %laneid;\n{{\n.param .b32 p;\n.param .b32 q;\n\
+             st.param.b32 [p], %r1;\ncall (q), f, (p);\nld.param.b32 %r2, [q];\n}}\nmul.wide.u32 %rd2, %r1, 4;\n\
+             add.u64 %rd2, %rd1, %rd2;\nst.global.u32 [%rd2], %r2;\nret;\n$L__tmp7:\n$L__func_end1:\n}}\n"
+        )
+    };
+    let store = "st.param.b32 [func_retval0+0], %r1;\n";
+    let ends = "$L__tmp1:\n$L__func_end0:\n";
+    let half = "shl.b32 %r1, %r1, 1;\n";
+    for (body, of, blocks) in [
+        (format!("{store}ret;\n{ends}"), (|sum| sum) as fn(u32) -> u32, 1),
+        (format!("{{\n{store}ret;\n$L__tmp0:\n}}\n{ends}"), |sum| sum, 1),
+        (format!("{store}bra.uni $L__func_end0;\n{ends}"), |sum| sum, 2),
+        (format!("@%p1 bra $L__tmp0;\n{half}$L__tmp0:\n{store}ret;\n{ends}"), |sum| sum << u32::from(sum >= 20), 3),
+        (format!("{store}@%p1 ret;\n{half}{store}{ends}"), |sum| sum << u32::from(sum >= 20), 5),
+    ] {
+        let loaded = load(&source(&body), Dialect::Ptx);
+        assert!(loaded.diagnostics.is_empty(), "{body}: {:?}", loaded.diagnostics);
+        assert_eq!(words(&loaded.module, 32), (9..41).map(of).collect::<Vec<_>>(), "{body}");
+        let func = &loaded.module.funcs[loaded.module.func_by_name("f").expect("the function")];
+        assert_eq!(func.block_order().count(), blocks, "{body}\n{}", text::print(&loaded.module));
     }
 }

@@ -225,6 +225,9 @@ impl<'a> Lowering<'a, '_> {
     fn statements(&mut self, statements: &[Statement<'a>], end: Span) {
         let mut opened = 0;
         let mut skip_next = false;
+        let is_code = |statement: &Statement<'a>| !matches!(statement, Statement::Label(_) | Statement::Close);
+        let code_end = statements.iter().rposition(is_code).map_or(0, |last| last + 1);
+        let mut unplaced = Vec::new();
         if !matches!(statements.iter().find(|s| !matches!(s, Statement::Variable(_))), Some(Statement::Label(_))) {
             self.block();
         }
@@ -246,7 +249,12 @@ impl<'a> Lowering<'a, '_> {
                 }
                 Statement::Label(label) => {
                     self.span = label.span;
-                    self.start_labelled(label.text);
+                    if let Some(block) = self.labelled(label.text) {
+                        match index >= code_end && self.current.is_none() && self.last.is_some() {
+                            true => unplaced.push(block),
+                            false => self.start(block),
+                        }
+                    }
                 }
                 Statement::Variable(variable) => {
                     self.span = variable.name.span;
@@ -274,6 +282,11 @@ impl<'a> Lowering<'a, '_> {
         }
         self.guard = None;
         self.span = end;
+        // Compilers mark the end of a function whose code has returned with labels: only what branches there needs them.
+        let is_reached = |block: &Block| self.func.insts.values().any(|inst| inst.targets().contains(block));
+        if let Some(first) = unplaced.iter().position(is_reached) {
+            unplaced[first..].iter().for_each(|&block| self.start(block));
+        }
         if self.current.is_some() {
             let _ = self.finish();
         }

@@ -31,9 +31,13 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A label: control falls into its block.
-    pub(super) fn start_labelled(&mut self, label: &'a str) {
-        let Some(block) = self.scope_chain().next().and_then(|scope| scope.labels.get(label).copied()) else { return };
+    /// The block of a label of this scope.
+    pub(super) fn labelled(&self, label: &str) -> Option<Block> {
+        self.scope_chain().next().and_then(|scope| scope.labels.get(label).copied())
+    }
+
+    /// Begins the block of a label: control falls into it.
+    pub(super) fn start(&mut self, block: Block) {
         self.flush();
         if self.func.layout.has_block(block) {
             return; // The second of two labels of one name, which is reported.
@@ -139,9 +143,7 @@ impl<'a> Lowering<'a, '_> {
 
     fn branch_or_fall_through(&mut self, guard: Guard, target: Block, rest: &[Statement<'a>]) {
         let labelled = match rest.first() {
-            Some(Statement::Label(label)) => {
-                self.scope_chain().next().and_then(|scope| scope.labels.get(label.text).copied())
-            }
+            Some(Statement::Label(label)) => self.labelled(label.text),
             _ => None,
         };
         let block = self.block();
