@@ -107,7 +107,7 @@ fn atomics_of_halves_round_and_compare() {
     );
     changes(
         &[0x4380_4380, 0],
-        "mov.b32 {%h1, %h2}, 0x3F803F80;\natom.global.add.noftz.bf16 %h3, [%rd1+2], %h1;\nst.global.b16 [%rd1+4], %h3;\n\
+        "mov.b16 %h1, 0x3F80;\natom.global.add.noftz.bf16 %h3, [%rd1+2], %h1;\nst.global.b16 [%rd1+4], %h3;\n\
          mov.b32 {%h1, %h2}, 0x7F810001;\nred.global.add.noftz.bf16 [%rd1], %h2;\natom.global.add.noftz.bf16 _, [%rd1+6], %h1;",
         &[0x4380_7fff, 0x0001_4380],
     );
