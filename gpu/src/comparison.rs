@@ -89,6 +89,9 @@ pub fn expected_with(module: &Module, launch: &Launch, settings: Settings) -> Re
     if !bound.pointees.is_empty() {
         return Err("pointers in memory are laid out for the simulator only".to_owned());
     }
+    if !bound.textures.is_empty() {
+        return Err("the driver binds no textures to references".to_owned());
+    }
     let mut run: Simulation = Simulation::new(module, kernel, &launch, &settings, Machine::Hopper).map_err(in_words)?;
     if run.run(u64::MAX).map_err(in_words)? != Progress::Done {
         return Err("in the simulator: no end".to_owned());

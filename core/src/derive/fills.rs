@@ -5,6 +5,7 @@ use super::ranges::{PointerPath, Reach, Reaches, Trial};
 use crate::ir::{
     Address, AddressBase, Fill, Function, Number, Op, ParamType, PointerStep, Reg, Symbol, Type, ValueSource, Values,
 };
+use crate::sim::derive_texture;
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,8 +22,8 @@ pub(super) fn fill(kernel: &Function, index: usize, trial: &Trial, reaches: &Rea
     let reach = reaches.params.get(&index);
     let unbounded = unbounded(reaches, &(index, Vec::new()));
     match kernel.params[index].ty {
-        ParamType::Texture => texture(),
-        _ if reach.is_some_and(|reach| reach.is_texture) => texture(),
+        ParamType::Texture => derive_texture(),
+        _ if reach.is_some_and(|reach| reach.is_texture) => derive_texture(),
         ParamType::Array(ty, len) => Fill::Numbers(array_numbers(kernel, index, ty, len, trial.numbers[index])),
         ParamType::Scalar(ty) if ty.is_float() => Fill::Number(Number::Float(2.0)),
         // A 64-bit number that no access goes through is a number.
@@ -76,11 +77,6 @@ fn is_pointer(kernel: &Function, index: usize, reach: Option<&Reach>) -> bool {
         }
         matches!(base, Some(AddressBase::Reg(reg)) if derived.contains(&reg)) || reads && inst.opcode.op.is_call()
     })
-}
-
-fn texture() -> Fill {
-    let source = ValueSource::Random(Number::Float(0.0), Number::Float(1.0));
-    Fill::Texture { width: 64, height: 64, values: Values { source, zero: None, coherence: None } }
 }
 
 fn buffer(kernel: &Function, trial: &Trial, reach: Option<&Reach>, least: u64, unbounded: u64) -> Fill {

@@ -15,14 +15,17 @@
 //! Cost: [`ANALYSED`] instructions that [`reaches`] evaluates and [`FUEL`] warp instructions of dry runs, at most.
 
 use super::fills::{fill, pointee};
+use super::insts;
 use super::ranges::{ELEMENT, PointerPath, Reaches, Trial, reaches};
 use super::shapes::shapes;
 use super::sizes::{NUMBER, numbers, roles};
 use super::stated::Stated;
-use crate::ir::{Binding, Fill, FillKey, Func, Function, Launch, Module, ParamType, Reg, Span};
+use crate::ir::{
+    Binding, Fill, FillKey, Func, FuncKind, Function, Global, Launch, Module, Operand, ParamType, Reg, Span, Symbol,
+};
 use crate::machine::Machine;
-use crate::sim::{ErrorKind, Nearest, Progress, Settings, Simulation, derive_draws};
-use alloc::collections::BTreeMap;
+use crate::sim::{ErrorKind, Nearest, Progress, Settings, Simulation, derive_draws, derive_texture};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 /// Instructions evaluated by the analyses of all guesses; after them the best guess so far is taken.
@@ -238,12 +241,31 @@ impl Search<'_> {
             let fill = Fill::Draws(derive_draws(input.ty));
             launch.bindings.push(binding(FillKey::Name(input.name.clone()), Vec::new(), fill));
         }
+        for texture in textures(self.module, self.kernel) {
+            launch.bindings.push(binding(FillKey::Name(texture.into()), Vec::new(), derive_texture()));
+        }
         for (path, reach) in &reaches.pointees {
             let fill = pointee(self.kernel, path, trial, reaches, reach, least(path));
             launch.bindings.push(binding(key(path.0), path.1.clone(), fill));
         }
         launch
     }
+}
+
+/// Names of the module's references to textures that a kernel or some function reads, unless an input or parameter has the
+/// name.
+fn textures<'m>(module: &'m Module, kernel: &Function) -> Vec<&'m str> {
+    let mut read: BTreeSet<Global> = BTreeSet::new();
+    for func in module.funcs.values().filter(|func| func.kind == FuncKind::Func).chain([kernel]) {
+        for inst in insts(func).filter(|inst| inst.opcode.op.is_texture()) {
+            if let Some(Operand::Symbol(Symbol::Global(global))) = inst.args.first() {
+                read.insert(*global);
+            }
+        }
+    }
+    let is_taken = |name: &str| kernel.params.iter().any(|param| param.name == name);
+    let names = read.into_iter().map(|global| module.globals[global].name.as_str());
+    names.filter(|name| !is_taken(name)).collect()
 }
 
 /// Bytes for shared arrays that the launch sizes, `least` at least.

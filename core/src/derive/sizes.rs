@@ -31,7 +31,7 @@ pub(super) fn roles(kernel: &Function) -> BTreeMap<Reg, u8> {
                     }
                 }
                 // What is loaded depends on the data, not on the place.
-                (Op::Ld | Op::Atom | Op::Call | Op::Tex2d, ..) => {}
+                (Op::Ld | Op::Atom | Op::Call | Op::Tex1d | Op::Tex2d, ..) => {}
                 (_, _, Some(_)) if axes != 0 => {
                     inst.dsts.iter().for_each(|&dst| *depends.entry(dst).or_default() |= axes);
                 }

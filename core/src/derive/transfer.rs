@@ -106,7 +106,7 @@ impl Analysis<'_> {
             Op::Popc | Op::Clz => Value::between(0, 64),
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => of(0, ty).fit(ty),
             Op::Setp => return (vec![], compared(inst)),
-            Op::Tex2d => {
+            Op::Tex1d | Op::Tex2d => {
                 let texture = of(0, Type::B64);
                 self.touch_texture(texture);
                 return (vec![], None);

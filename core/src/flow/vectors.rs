@@ -160,7 +160,7 @@ fn seeds(input: VectorInput<'_>) -> Vec<Elements> {
         for inst in func.block_insts(block) {
             let data = &func.insts[inst];
             let results = values.defined(inst);
-            if results.len() > 1 && matches!(data.opcode.op, Op::Ld | Op::Tex2d | Op::Mov) {
+            if results.len() > 1 && matches!(data.opcode.op, Op::Ld | Op::Tex1d | Op::Tex2d | Op::Mov) {
                 seeds.push(results.iter().copied().take(MOST_ELEMENTS).collect());
             }
             if let (Op::Ld, Some(address), &[result]) = (data.opcode.op, data.address(), results) {

@@ -181,6 +181,8 @@ pub struct Function {
     pub profiles: Vec<Profile>,
     /// How PTX declares it, if it was read from PTX.
     pub declaration: Option<Box<Declaration>>,
+    /// Other names that PTX gives it by `.alias`, as they are declared.
+    pub aliases: Vec<Declaration>,
     /// PTX's `.pragma` directives inside the body, each with the block that it applies to.
     pub pragmas: Vec<(Block, String)>,
     /// Comments, by what they stand at.
@@ -221,6 +223,7 @@ impl Clone for Function {
             entries: self.entries.clone(),
             profiles: self.profiles.clone(),
             declaration: self.declaration.clone(),
+            aliases: self.aliases.clone(),
             pragmas: self.pragmas.clone(),
             comments: self.comments.clone(),
             inst_spans: self.inst_spans.clone(),
@@ -253,6 +256,7 @@ impl Function {
             entries: Vec::new(),
             profiles: Vec::new(),
             declaration: None,
+            aliases: Vec::new(),
             pragmas: Vec::new(),
             comments: Comments::default(),
             inst_spans: SecondaryMap::new(),

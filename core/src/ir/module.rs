@@ -13,7 +13,8 @@ use super::function::{FuncKind, Function, Span};
 use super::launch::Launch;
 use super::types::{Space, Type};
 
-/// Object that a module's variable refers to instead of holding elements. Only opaque instructions read such a one.
+/// Object that a module's variable refers to instead of holding elements. Texture fetches read textures; others only opaque
+/// instructions read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reference {
     /// `texref`
@@ -113,6 +114,11 @@ impl Module {
     /// The global of that name.
     pub fn global_by_name(&self, name: &str) -> Option<Global> {
         self.globals.iter().find(|(_, global)| global.name == name).map(|(id, _)| id)
+    }
+
+    /// The globals that are references to textures.
+    pub fn textures(&self) -> impl Iterator<Item = (Global, &GlobalData)> + '_ {
+        self.globals.iter().filter(|(_, global)| global.reference == Some(Reference::Texture))
     }
 
     /// Kernels in text order.

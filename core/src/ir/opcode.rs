@@ -63,6 +63,8 @@ roots! {
     Isspacep = "isspacep",
     Setp = "setp", Selp = "selp",
     Ld = "ld", St = "st", Atom = "atom", Red = "red",
+    /// `tex.1d.v4.f32 T, x`: as `tex.2d` in row 0.
+    Tex1d = "tex.1d",
     /// `tex.2d.v4.f32 T, x, y`: an opaque pure load of four elements.
     Tex2d = "tex.2d",
     BarSync = "bar.sync",
@@ -122,6 +124,11 @@ impl Op {
         matches!(self, Op::Call | Op::CallTo)
     }
 
+    /// Is it a texture fetch?
+    pub const fn is_texture(self) -> bool {
+        matches!(self, Op::Tex1d | Op::Tex2d)
+    }
+
     /// Is it a barrier for all threads of a block, in one of its forms?
     pub const fn is_block_barrier(self) -> bool {
         matches!(self, Op::BarSync | Op::BarPopc | Op::BarAnd | Op::BarOr)
@@ -139,7 +146,7 @@ impl Op {
 
     /// Does it read memory?
     pub const fn reads_memory(self) -> bool {
-        matches!(self, Op::Ld | Op::Atom | Op::Red | Op::Tex2d | Op::Ptx) || self.is_call()
+        matches!(self, Op::Ld | Op::Atom | Op::Red | Op::Tex1d | Op::Tex2d | Op::Ptx) || self.is_call()
     }
 
     /// Does it write memory?
@@ -387,6 +394,11 @@ bitflags::bitflags! {
         const UNI = 1 << 28;
         /// `barrier.sync` without `.aligned`: lanes of a warp may come at different instructions.
         const UNALIGNED = 1 << 29;
+        /// An atomic on bfloats: its type is `b16`, spelled `bf16`. It has the bit of [`Flags::UNALIGNED`], since it is no
+        /// barrier.
+        const BF16 = 1 << 29;
+        /// `isspacep.shared::cluster`, with the bit of [`Flags::BF16`]: it is no atomic.
+        const CLUSTER = 1 << 29;
     }
 }
 
@@ -568,7 +580,9 @@ impl Opcode {
     /// result is no float, or somebody's bits, which moves keep.
     pub fn computed_float(self) -> Option<Type> {
         let moves_bits = match self.op {
-            Op::Mov | Op::Selp | Op::Ld | Op::St | Op::Atom | Op::Red | Op::Tex2d | Op::In | Op::Setp => true,
+            Op::Mov | Op::Selp | Op::Ld | Op::St | Op::Atom | Op::Red | Op::Tex1d | Op::Tex2d | Op::In | Op::Setp => {
+                true
+            }
             op => op.is_convergent() || op.is_terminator(),
         };
         Some(self.ty).filter(|ty| ty.is_float() && !moves_bits)

@@ -23,7 +23,7 @@ pub enum ArgKind {
     Address,
     /// A brace list of that many values; an element may be wider, as for `LowBits`.
     Elements(Type, u8),
-    /// A texture: a `tex2d` parameter or a 64-bit register that holds one.
+    /// A texture: a `tex2d` parameter, a 64-bit register that holds one, or a `texref` of the module.
     Texture,
     /// The name of an `input`.
     Input,
@@ -86,6 +86,11 @@ impl Signature {
     fn with_optional_arg(mut self, kind: ArgKind) -> Signature {
         self.args.push(kind);
         self
+    }
+
+    /// The same with the four elements of a texel as destinations.
+    fn giving_texel(self, ty: Type) -> Signature {
+        Signature { dsts: smallvec![DstKind { ty, may_be_wider: false }; 4], required_dsts: 4, ..self }
     }
 
     /// What may stand at operand position `index`, if anything.
@@ -151,13 +156,16 @@ impl Opcode {
             Op::St if self.vector > 1 => Signature::new([], [Address, Elements(ty, self.vector)]),
             Op::St => Signature::new([], [Address, LowBits(ty)]),
             Op::Atom if self.atomic == Some(AtomicOp::Cas) => Signature::new([ty], [Address, value, value]),
-            Op::Atom => Signature::new([ty], [Address, value]),
-            Op::Red => Signature::new([], [Address, value]),
-            Op::Tex2d => Signature {
-                dsts: smallvec![DstKind { ty, may_be_wider: false }; 4],
-                required_dsts: 4,
-                ..Signature::new([], [Texture, Value(self.src_ty), Value(self.src_ty)])
+            Op::Atom if self.vector > 1 => Signature {
+                dsts: (0..self.vector).map(|_| DstKind { ty, may_be_wider: false }).collect(),
+                required_dsts: usize::from(self.vector),
+                ..Signature::new([], [Address, Elements(ty, self.vector)])
             },
+            Op::Atom => Signature::new([ty], [Address, value]),
+            Op::Red if self.vector > 1 => Signature::new([], [Address, Elements(ty, self.vector)]),
+            Op::Red => Signature::new([], [Address, value]),
+            Op::Tex1d => Signature::new([], [Texture, Value(self.src_ty)]).giving_texel(ty),
+            Op::Tex2d => Signature::new([], [Texture, Value(self.src_ty), Value(self.src_ty)]).giving_texel(ty),
             Op::BarSync => {
                 Signature::new([], []).with_optional_arg(Value(Type::U32)).with_optional_arg(Value(Type::U32))
             }

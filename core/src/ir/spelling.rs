@@ -58,7 +58,7 @@ impl Op {
             Op::Setp | Op::Selp => class != Pred && bits >= 16,
             Op::Ld | Op::St | Op::Work => class != Pred,
             Op::Atom | Op::Red => class != Pred && bits >= 16,
-            Op::Tex2d => bits == 32,
+            Op::Tex1d | Op::Tex2d => bits == 32,
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => bits == 32,
             Op::MatchAny | Op::MatchAll => class != Pred && bits >= 32,
             Op::Redux => bits == 32 && class != Float,
@@ -113,6 +113,7 @@ impl Op {
             Op::Madc => Flags::CC.union(Flags::HI),
             Op::Cvt => Flags::FTZ.union(Flags::SAT),
             Op::Cvta => Flags::TO,
+            Op::Isspacep => Flags::CLUSTER,
             Op::Div => Flags::FTZ.union(Flags::APPROX).union(Flags::FULL),
             Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Setp => Flags::FTZ,
             Op::Sqrt | Op::Rsqrt | Op::Rcp | Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 => Flags::FTZ.union(Flags::APPROX),
@@ -127,7 +128,7 @@ impl Op {
                 .union(Flags::LU)
                 .union(Flags::CV),
             Op::St => ORDERS.union(Flags::VOLATILE).union(Flags::WB).union(Flags::CG).union(Flags::CS).union(Flags::WT),
-            Op::Atom | Op::Red => ORDERS,
+            Op::Atom | Op::Red => ORDERS.union(Flags::BF16),
             Op::Membar => Flags::CTA.union(Flags::GL).union(Flags::SYS),
             Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot => Flags::SYNC,
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => Flags::SYNC,
@@ -140,7 +141,8 @@ impl Op {
     /// Every suffix that goes with the root, for suggestions.
     pub fn suffixes(self) -> impl Iterator<Item = &'static str> {
         let memory = matches!(self, Op::Ld | Op::St | Op::Atom | Op::Red | Op::Cvta | Op::Isspacep);
-        let vectors = matches!(self, Op::Ld | Op::St | Op::Tex2d);
+        let atomics = matches!(self, Op::Atom | Op::Red);
+        let vectors = atomics || matches!(self, Op::Ld | Op::St | Op::Tex1d | Op::Tex2d);
         let words = |given: bool, words: &'static [&'static str]| if given { words } else { &[] }.iter().copied();
         let types = Type::ALL.into_iter().filter(move |ty| self.has_type_suffix() && self.allows(*ty)).map(Type::name);
         let flags = FLAG_NAMES.iter().filter(move |(flag, _)| self.allowed_flags().contains(*flag));
@@ -152,6 +154,7 @@ impl Op {
             .chain(PrmtMode::ALL.iter().filter(move |_| self == Op::Prmt).map(|mode| mode.name()))
             .chain(Space::ALL.into_iter().filter(move |_| memory).map(Space::name))
             .chain(words(vectors, &["v2", "v4"]))
+            .chain(words(atomics, &["bf16"]))
             .chain(Rounding::ALL.iter().filter(move |r| self.allows_rounding(Type::F32, **r)).map(|r| r.name()))
     }
 
@@ -255,9 +258,12 @@ fn apply_suffix<'a>(opcode: &mut Opcode, word: &'a str, types: &mut u32) -> Resu
     if matches!(op, Op::Ld | Op::St | Op::Atom | Op::Red | Op::Cvta | Op::Isspacep)
         && let Some(space) = Space::from_name(word.split("::").next().unwrap_or(word))
     {
+        // Blocks of a cluster see each other's shared memory; a block is alone here.
+        opcode.flags.set(Flags::CLUSTER, opcode.has(Flags::CLUSTER) || op == Op::Isspacep && word == "shared::cluster");
         return if opcode.space.replace(space).is_some() { repeated } else { Ok(()) };
     }
-    if matches!(op, Op::Ld | Op::St | Op::Tex2d) && matches!(word, "v2" | "v4") {
+    let has_vectors = matches!(op, Op::Ld | Op::St | Op::Atom | Op::Red) || op.is_texture();
+    if has_vectors && matches!(word, "v2" | "v4") {
         if opcode.vector > 1 {
             return repeated;
         }
@@ -279,10 +285,12 @@ fn apply_suffix<'a>(opcode: &mut Opcode, word: &'a str, types: &mut u32) -> Resu
     {
         return if opcode.rounding.replace(rounding).is_some() { repeated } else { Ok(()) };
     }
-    let Some(ty) = Type::from_name(word) else { return unknown };
+    let is_bfloat = word == "bf16" && matches!(op, Op::Atom | Op::Red);
+    opcode.flags.set(Flags::BF16, is_bfloat || opcode.has(Flags::BF16));
+    let Some(ty) = Type::from_name(if is_bfloat { "b16" } else { word }) else { return unknown };
     match (*types, op) {
         (0, _) => (opcode.ty, opcode.src_ty) = (ty, ty),
-        (1, Op::Cvt | Op::Tex2d) => opcode.src_ty = ty,
+        (1, Op::Cvt | Op::Tex1d | Op::Tex2d) => opcode.src_ty = ty,
         _ => return repeated,
     }
     *types += 1;
@@ -304,7 +312,7 @@ fn complete<'a>(mut opcode: Opcode, types: u32) -> Result<Opcode, SpellingError<
                 return Err(SpellingError::WrongType(op, opcode.src_ty));
             }
         }
-        Op::Tex2d => {
+        Op::Tex1d | Op::Tex2d => {
             if types < 2 {
                 opcode.src_ty = Type::F32;
             }
@@ -386,12 +394,18 @@ fn suffix_for_another_type(opcode: Opcode) -> Option<&'static str> {
     if let Some(cmp) = opcode.cmp.filter(|cmp| !compares(cmp)) {
         return Some(cmp.name());
     }
+    let is_bfloat = matches!(op, Op::Atom | Op::Red) && opcode.has(Flags::BF16);
+    let has_vectors = is_bfloat || matches!(ty, Type::F16 | Type::F32);
+    if matches!(op, Op::Atom | Op::Red) && opcode.vector > 1 && !has_vectors {
+        return Some(if opcode.vector == 2 { "v2" } else { "v4" });
+    }
     let applies = |atomic: &AtomicOp| match atomic {
+        _ if is_bfloat => matches!(atomic, AtomicOp::Add | AtomicOp::Min | AtomicOp::Max),
+        AtomicOp::Exch | AtomicOp::Cas => opcode.vector == 1,
         AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => !ty.is_float(),
         AtomicOp::Inc | AtomicOp::Dec => !ty.is_float() && !ty.is_signed(),
         // Here bits have no sum and no order.
         AtomicOp::Add | AtomicOp::Min | AtomicOp::Max => op != Op::Redux || ty.is_integer(),
-        _ => true,
     };
     opcode.atomic.filter(|atomic| !applies(atomic)).map(AtomicOp::name)
 }
@@ -428,6 +442,9 @@ impl fmt::Display for Opcode {
         flags(f, Flags::CTA | Flags::GPU | Flags::GL | Flags::SYS | Flags::TO | Flags::UNI)?;
         if let Some(space) = self.space {
             write!(f, ".{space}")?;
+            if op == Op::Isspacep && self.has(Flags::CLUSTER) {
+                f.write_str("::cluster")?;
+            }
         }
         flags(f, Flags::SPEC | Flags::CA | Flags::CG | Flags::CS | Flags::LU | Flags::CV)?;
         flags(f, Flags::WB | Flags::WT | Flags::NC)?;
@@ -443,10 +460,12 @@ impl fmt::Display for Opcode {
         if self.vector > 1 {
             write!(f, ".v{}", self.vector)?;
         }
-        if op.has_type_suffix() {
+        if matches!(op, Op::Atom | Op::Red) && self.has(Flags::BF16) {
+            f.write_str(".bf16")?;
+        } else if op.has_type_suffix() {
             write!(f, ".{}", self.ty)?;
         }
-        if op == Op::Cvt || (op == Op::Tex2d && self.src_ty != Type::F32) {
+        if op == Op::Cvt || (op.is_texture() && self.src_ty != Type::F32) {
             write!(f, ".{}", self.src_ty)?;
         }
         match self.prmt {

@@ -167,7 +167,7 @@ impl OpClass {
             Op::St => OpClass::Store,
             Op::Atom | Op::Red if opcode.space == Some(Space::Shared) => OpClass::AtomicShared,
             Op::Atom | Op::Red => OpClass::Atomic,
-            Op::Tex2d => OpClass::Texture,
+            Op::Tex1d | Op::Tex2d => OpClass::Texture,
             Op::BarSync | Op::BarWarp => OpClass::Barrier,
             Op::BarPopc | Op::BarAnd | Op::BarOr => OpClass::BarrierReduce,
             Op::Membar => OpClass::Fence,

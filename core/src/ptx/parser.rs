@@ -15,7 +15,7 @@
 
 use super::lexer::{Kind, Token, join, tokens};
 use super::syntax::*;
-use crate::ir::{FileHeader, Span};
+use crate::ir::{FileHeader, Reference, Span};
 use crate::text::{Diagnostic, Diagnostics, report_invisible};
 use alloc::format;
 use alloc::string::String;
@@ -109,8 +109,12 @@ impl<'a> Parser<'a, '_> {
                     return Ok(());
                 }
                 ".alias" => {
-                    self.skip_past_semicolon();
-                    return Ok(());
+                    self.at += 1;
+                    let name = self.word("the alias")?;
+                    self.expect_mark(b',')?;
+                    let function = self.word("the name of a function")?;
+                    file.aliases.push((name, function));
+                    return self.end_statement();
                 }
                 ";" => {
                     self.at += 1;
@@ -429,6 +433,12 @@ impl<'a> Parser<'a, '_> {
         if !self.take_mark(b'=') {
             return Ok(());
         }
+        if Reference::from_name(variable.scalar.text).is_some() {
+            self.properties()?;
+            variable.after.push(' ');
+            variable.after.push_str(&self.text_of(first..self.at));
+            return Ok(());
+        }
         // Nested braces only group the rows of an array, so a counter is enough.
         let mut depth = 0usize;
         loop {
@@ -452,6 +462,22 @@ impl<'a> Parser<'a, '_> {
                 return Ok(());
             }
             self.expect_mark(b',')?;
+        }
+    }
+
+    /// `{filter_mode = nearest, width = 4}` of a reference.
+    fn properties(&mut self) -> Parsed<()> {
+        self.expect_mark(b'{')?;
+        loop {
+            self.word("a property such as `filter_mode`")?;
+            self.expect_mark(b'=')?;
+            match self.token().kind {
+                Kind::Word | Kind::Int(_) => self.at += 1,
+                _ => return Err(self.expected("a value such as `nearest`")),
+            }
+            if !self.take_mark(b',') {
+                return self.expect_mark(b'}');
+            }
         }
     }
 

@@ -31,6 +31,8 @@ pub struct File<'a> {
     pub variables: Vec<Variable<'a>>,
     /// Entries, functions and their forward declarations.
     pub functions: Vec<Function<'a>>,
+    /// `.alias name, function;`
+    pub aliases: Vec<(Name<'a>, Name<'a>)>,
     /// Names in declarations that could not be read.
     pub refused: Vec<&'a str>,
 }

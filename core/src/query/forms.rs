@@ -449,7 +449,7 @@ pub fn plain(opcode: Opcode) -> Opcode {
 
 /// Is it a pure instruction that does more than copy?
 pub fn is_scalar_expression(data: &InstData) -> bool {
-    let is_computed = data.opcode.op.is_pure() || data.opcode.op == Op::Tex2d;
+    let is_computed = data.opcode.op.is_pure() || data.opcode.op.is_texture();
     is_computed && !data.dsts.is_empty() && !matches!(data.opcode.op, Op::Mov | Op::Cvta)
 }
 

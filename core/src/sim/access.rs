@@ -120,8 +120,7 @@ pub fn run(
     }
     let addresses = addresses(access, file, &place);
     let size = access.ty.bytes() as usize;
-    let elements = access.values.len().max(1);
-    let bytes = (size * elements) as u64;
+    let bytes = size as u64 * u64::from(access.elements);
     let speculative = access.kind == AccessKind::Load { speculative: true };
     let mut targets = [Target::Nowhere; 32];
     let mut fault = None;
@@ -175,13 +174,22 @@ pub fn run(
             AccessKind::Atomic(op) => {
                 let operand =
                     |index: usize| access.operands.get(index).map_or(0, |&value| place.frame.read(file, value, lane));
-                let (first, second) = (operand(0) & access.ty.mask(), operand(1) & access.ty.mask());
-                let bytes = memory.bytes_mut(target, place.block, place.warp);
-                let old = read_number(bytes, at, size);
-                let new = atomic(op, access.ty, old, first, second);
-                write_number(bytes, at, size, new);
-                if let Some(&value) = access.values.first() {
-                    place.frame.write(file, value, lane, extend(old, access.extension));
+                // A result may be in the register of a later operand.
+                let mut results = [0; 4];
+                for (index, result) in results[..usize::from(access.elements)].iter_mut().enumerate() {
+                    let (first, second) = (operand(index) & access.ty.mask(), operand(1) & access.ty.mask());
+                    let bytes = memory.bytes_mut(target, place.block, place.warp);
+                    let old = read_number(bytes, at, size);
+                    let new = match access.is_of_bfloats {
+                        true => bfloat_atomic(op, old, first),
+                        false => atomic(op, access.ty, old, first, second),
+                    };
+                    write_number(bytes, at, size, new);
+                    *result = extend(old, access.extension);
+                    at += size;
+                }
+                for (&value, old) in access.values.iter().zip(results) {
+                    place.frame.write(file, value, lane, old);
                 }
             }
             AccessKind::Texture(_) => {}
@@ -314,6 +322,21 @@ fn atomic(op: AtomicOp, ty: Type, old: u64, first: u64, second: u64) -> u64 {
             }
         }
     }
+}
+
+/// The new contents of the place of an atomic on bfloats. The sum of two is rounded to a float before it is rounded to a
+/// bfloat, which gives the nearest one.
+fn bfloat_atomic(op: AtomicOp, old: u64, new: u64) -> u64 {
+    let [a, b] = [old, new].map(|bits| bits << 16);
+    let float = match op {
+        AtomicOp::Add => float_sum(Type::F32, a, b),
+        _ => float_bound(op, Type::F32, a, b),
+    };
+    if f32::from_bits(float as u32).is_nan() {
+        return 0x7FFF;
+    }
+    let half_a_step = 0x7FFF + (float >> 16 & 1);
+    (float + half_a_step) >> 16
 }
 
 fn float_sum(ty: Type, a: u64, b: u64) -> u64 {

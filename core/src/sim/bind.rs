@@ -9,8 +9,8 @@ use super::error::{ErrorKind, SimError};
 use super::random::{Place, Stream, hash_name, number_bits};
 use super::settings::{Knob, Settings};
 use crate::ir::{
-    Binding, Fill, FillKey, FuncKind, Function, InputData, Launch, Module, Number, ParamType, PointerStep, Span, Type,
-    ValueSource, Values,
+    Binding, Fill, FillKey, FuncKind, Function, Global, GlobalData, InputData, Launch, Module, Number, ParamType,
+    PointerStep, Span, Type, ValueSource, Values,
 };
 use crate::machine::Machine;
 
@@ -37,6 +37,8 @@ pub struct Bound {
     pub params: Vec<Argument>,
     /// Memory that pointers in the parameters' memory point to, those that it hangs from first.
     pub pointees: Vec<Pointee>,
+    /// The textures of the module's references, in the order of the module.
+    pub textures: Vec<(Global, Argument)>,
     /// What each input draws, by name; the kernel's and those of the functions it may call.
     pub inputs: Vec<(String, Values)>,
 }
@@ -126,16 +128,15 @@ pub fn bind(
                 kernel.name, param.name
             ));
         };
-        params.push(argument(&binding.fill, param.ty, index, seed, warp, &mut bytes).map_err(|mut error| {
-            if error.kind == ErrorKind::Launch {
-                error.message = format!("parameter `{}` of `{}`: {}", param.name, kernel.name, error.message);
-            }
-            error
-        })?);
+        let argument = argument(&binding.fill, param.ty, index as u64, seed, warp, &mut bytes);
+        params
+            .push(argument.map_err(|error| error.about(&format!("parameter `{}` of `{}`", param.name, kernel.name)))?);
     }
+    let textures = bind_textures(module, launch, seed, warp, &mut bytes)?;
     let pointees = bind_pointees(kernel, launch, &params, seed, warp, &mut bytes)?;
     Ok(Bound {
         pointees,
+        textures,
         grid,
         block,
         warp,
@@ -166,28 +167,37 @@ pub fn settled(module: &Module, kernel: &Function, launch: &Launch, settings: &S
         {
             turn(&mut binding.fill, *knob, name, number_type(kernel.params[index].ty))?;
         }
+        let binding = |fill| Binding {
+            key: FillKey::Name(name.clone()),
+            fill,
+            path: Vec::new(),
+            is_derived: false,
+            span: Span::default(),
+        };
         if let Some(input) = inputs(module).find(|input| input.name == *name) {
             let mut fill = Fill::Draws(draws(&settled, input));
             turn(&mut fill, *knob, name, input.ty)?;
-            let binding = Binding {
-                key: FillKey::Name(name.clone()),
-                fill,
-                path: Vec::new(),
-                is_derived: false,
-                span: Span::default(),
-            };
             // In front, where it hides no parameter of that name.
             settled.bindings.retain(|binding| !binds_input(binding, name));
-            settled.bindings.insert(0, binding);
+            settled.bindings.insert(0, binding(fill));
+        }
+        let has_param = kernel.params.iter().any(|param| param.name == *name);
+        if !has_param && module.textures().any(|(_, data)| data.name == *name) {
+            let mut fill = texture_fill(&settled, name);
+            turn(&mut fill, *knob, name, Type::F32)?;
+            settled.bindings.retain(|binding| !binds_texture(binding, name));
+            settled.bindings.insert(0, binding(fill));
         }
     }
     Ok(settled)
 }
 
-/// Is there something of that name to turn in a launch: a parameter of the kernel, or an input?
+/// Is there something of that name to turn in a launch: a parameter of the kernel, an input or a `texref`?
 pub fn has_knob(module: &Module, kernel: &Function, name: &str) -> bool {
     let is_input = |func: &Function| func.inputs.values().any(|input| input.name == name);
-    kernel.params.iter().any(|param| param.name == name) || module.funcs.values().any(is_input)
+    kernel.params.iter().any(|param| param.name == name)
+        || module.funcs.values().any(is_input)
+        || module.textures().any(|(_, data)| data.name == name)
 }
 
 /// The number that tells an input's stream from every other.
@@ -217,6 +227,40 @@ pub fn derive_draws(ty: Type) -> Values {
         _ => ValueSource::Random(Number::Int(0), Number::Int(15)),
     };
     Values { source, zero: None, coherence: None }
+}
+
+/// The texture of a reference that nothing is said about, and of a parameter: 64 × 64 texels of numbers from 0 to 1.
+pub fn derive_texture() -> Fill {
+    let source = ValueSource::Random(Number::Float(0.0), Number::Float(1.0));
+    Fill::Texture { width: 64, height: 64, values: Values { source, zero: None, coherence: None } }
+}
+
+/// What a reference to a texture gets in a launch.
+fn texture_fill(launch: &Launch, name: &str) -> Fill {
+    let is_of = |binding: &&Binding| binds_texture(binding, name);
+    launch.bindings.iter().rev().find(is_of).map_or_else(derive_texture, |binding| binding.fill.clone())
+}
+
+/// Does the binding say what the texture of the reference of that name holds?
+fn binds_texture(binding: &Binding, name: &str) -> bool {
+    matches!(&binding.key, FillKey::Name(key) if key == name) && matches!(binding.fill, Fill::Texture { .. })
+}
+
+/// The textures of the module's references.
+fn bind_textures(
+    module: &Module,
+    launch: &Launch,
+    seed: u64,
+    warp: u32,
+    total: &mut Bytes,
+) -> Result<Vec<(Global, Argument)>, SimError> {
+    let texture = |(global, data): (Global, &GlobalData)| {
+        let fill = texture_fill(launch, &data.name);
+        let stream = hash_name(&data.name);
+        let texture = argument(&fill, ParamType::Texture, stream, seed, warp, total);
+        texture.map(|texture| (global, texture)).map_err(|error| error.about(&format!("texture `{}`", data.name)))
+    };
+    module.textures().map(texture).collect()
 }
 
 /// Does the binding say what the input of that name draws?
@@ -349,7 +393,7 @@ impl Bytes {
 fn argument(
     fill: &Fill,
     param: ParamType,
-    index: usize,
+    stream: u64,
     seed: u64,
     warp: u32,
     total: &mut Bytes,
@@ -357,7 +401,7 @@ fn argument(
     let refuse = |message: String| Err(SimError::new(ErrorKind::Launch, message));
     let mut elements = |values: &Values, ty: Type, len: u64| -> Result<Vec<u8>, SimError> {
         total.add(len, ty)?;
-        Ok(filled(&Stream::new(values, ty, seed, index as u64), len, ty, warp))
+        Ok(filled(&Stream::new(values, ty, seed, stream), len, ty, warp))
     };
     match (param, fill) {
         (ParamType::Scalar(ty), Fill::Number(number)) => Ok(Argument::Bits(number_bits(*number, ty))),

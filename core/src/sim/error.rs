@@ -1,6 +1,7 @@
 //! What ends a launch before its time.
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -87,6 +88,14 @@ impl SimError {
     /// An error without a place.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> SimError {
         SimError { kind, message: message.into(), place: None, notes: Vec::new() }
+    }
+
+    /// The same with the subject of the launch that does not fit before its sentence.
+    pub(super) fn about(mut self, subject: &str) -> SimError {
+        if self.kind == ErrorKind::Launch {
+            self.message = format!("{subject}: {}", self.message);
+        }
+        self
     }
 
     /// Adds another place.

@@ -4,7 +4,7 @@
 //! 0x0000_0000_0100_0000   shared window   the block's own
 //! 0x0000_0000_0200_0000   local window    the thread's own
 //! 0x0000_0000_0300_0000   param window    arrays by value
-//! 0x0000_0k00_0000_0000   region k        globals first, then buffers and textures in parameter order
+//! 0x0000_0k00_0000_0000   region k        const arrays, globals, then buffers and textures in parameter order
 //! ```
 //!
 //! Addresses of windows fit in 32 bits, and a generic address is the address in the window, so `cvta` copies. Regions lie
@@ -16,7 +16,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::cache::{LINE_BYTES, SECTOR_BYTES};
-use crate::ir::{Space, Type};
+use crate::ir::{Global, GlobalData, Module, Space, Type};
 
 /// First address of the shared window.
 pub const SHARED_WINDOW: u64 = 0x0100_0000;
@@ -27,7 +27,7 @@ pub const PARAM_WINDOW: u64 = 0x0300_0000;
 /// Bytes of a window, as a power of two.
 pub const WINDOW_SHIFT: u32 = 24;
 /// Bytes from one region to the next, as a power of two.
-const REGION_SHIFT: u32 = 40;
+pub const REGION_SHIFT: u32 = 40;
 
 /// What a region is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +36,7 @@ pub enum RegionKind {
     Global,
     /// A `const` array of the module.
     Const,
-    /// A parameter's texture, with its size in texels.
+    /// The texture of a parameter or of a `texref`, with its size in texels.
     Texture {
         /// Texels a row.
         width: u32,
@@ -103,6 +103,13 @@ pub enum Fault {
 /// The address of a region.
 pub fn region_address(region: usize) -> u64 {
     (region as u64 + 1) << REGION_SHIFT
+}
+
+/// The globals of a module in the order of their regions, which are the first ones: constants before others, so that a
+/// comparison tells whether an address is in constant memory.
+pub fn ordered_globals(module: &Module) -> impl Iterator<Item = (Global, &GlobalData)> {
+    let of = |is_const: bool| module.globals.iter().filter(move |(_, data)| (data.space == Space::Const) == is_const);
+    of(true).chain(of(false))
 }
 
 /// The region that an address outside all regions is nearest to, and how many bytes it lies behind that one's start.

@@ -71,7 +71,9 @@ mod statistics;
 mod together;
 mod watch;
 
-pub use bind::{Argument, Bound, MEMORY_LIMIT, Pointee, THREAD_LIMIT, bind, derive_draws, has_knob, settled};
+pub use bind::{
+    Argument, Bound, MEMORY_LIMIT, Pointee, THREAD_LIMIT, bind, derive_draws, derive_texture, has_knob, settled,
+};
 pub use decode::{CALL_DEPTH_LIMIT, DecodedInst, Kind, Program, Value};
 pub use error::{ErrorKind, ErrorPlace, SimError};
 pub use evaluate::evaluate;

@@ -4,7 +4,8 @@ use alloc::format;
 use alloc::string::String;
 
 use crate::ir::{
-    ArgKind, BARRIERS, DstKind, FuncKind, Function, Inst, InstData, Op, Operand, ParamType, Piece, Reg, Type, TypeClass,
+    ArgKind, BARRIERS, DstKind, FuncKind, Function, Inst, InstData, Op, Operand, ParamType, Piece, Reference, Reg,
+    Symbol, Type, TypeClass,
 };
 use crate::text::{MAX_WORK_CYCLES, Part, describe_operand_kind, quoted};
 
@@ -163,6 +164,10 @@ impl Verifier<'_> {
             (Operand::Special(_), ArgKind::Any(_)) => true,
             (Operand::Symbol(_), ArgKind::Value(ty) | ArgKind::LowBits(ty)) => ty.bits() >= 32 && !ty.is_float(),
             (Operand::Symbol(_), ArgKind::Any(_) | ArgKind::Kept) => true,
+            (Operand::Symbol(Symbol::Global(global)), ArgKind::Texture) => {
+                let global = self.module.globals.get(*global);
+                global.is_some_and(|global| global.reference == Some(Reference::Texture))
+            }
             (Operand::Address(_), ArgKind::Address) => true,
             (Operand::Input(input), ArgKind::Input) => func.inputs.is_valid(*input),
             (Operand::List(elements), ArgKind::Elements(ty, count)) if elements.len() == usize::from(count) => {

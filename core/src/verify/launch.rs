@@ -14,6 +14,8 @@ use super::Verifier;
 enum Bound {
     Param(usize),
     Input(Type),
+    /// A `texref` of the module.
+    Texture,
 }
 
 impl Verifier<'_> {
@@ -38,6 +40,7 @@ impl Verifier<'_> {
         }
         let errors = self.diagnostics.error_count();
         let mut params: Vec<Option<&Binding>> = alloc::vec![None; kernel.params.len()];
+        // Inputs and textures.
         let mut inputs: Vec<(&str, &Binding)> = Vec::new();
         for binding in &launch.bindings {
             let Some(bound) = self.bound(kernel, binding) else { continue };
@@ -47,7 +50,7 @@ impl Verifier<'_> {
             }
             let earlier = match bound {
                 Bound::Param(index) => params[index].replace(binding),
-                Bound::Input(_) => {
+                Bound::Input(_) | Bound::Texture => {
                     let FillKey::Name(name) = &binding.key else { continue };
                     let earlier = inputs.iter().find(|(other, _)| other == name).map(|(_, binding)| *binding);
                     inputs.push((name, binding));
@@ -102,6 +105,7 @@ impl Verifier<'_> {
         };
         let why = match (bound, &binding.fill) {
             (Bound::Input(_), _) => String::from("an input has no memory with pointers"),
+            (Bound::Texture, _) => String::from("a texture has no memory with pointers"),
             (_, Fill::Buffer { ty, values, .. }) => match values_fit(values, *ty) {
                 Err(why) => why,
                 Ok(()) if !matches!(bound, Bound::Param(index) if points_from(index)) => {
@@ -135,8 +139,13 @@ impl Verifier<'_> {
         if let Some(input) = inputs().find(|input| input.name == *name) {
             return Some(Bound::Input(input.ty));
         }
+        let textures = || self.module.textures().map(|(_, global)| global.name.as_str());
+        if textures().any(|texture| texture == name) {
+            return Some(Bound::Texture);
+        }
         let names = kernel.params.iter().map(|param| param.name.as_str());
-        let meant = nearest(name, names.chain(inputs().map(|input| input.name.as_str())));
+        let names = names.chain(inputs().map(|input| input.name.as_str())).chain(textures());
+        let meant = nearest(name, names);
         let message = format!("{} has no parameter or input {}", quoted(&kernel.name), quoted(name));
         let diagnostic = Diagnostic::error("unknown-parameter", binding.span, message);
         self.diagnostics.push(diagnostic.with_suggestion(binding.span, meant));
@@ -148,6 +157,12 @@ impl Verifier<'_> {
 fn fits(kernel: &Function, bound: Bound, fill: &Fill) -> Result<(), String> {
     let index = match bound {
         Bound::Param(index) => index,
+        Bound::Texture => {
+            return match fill {
+                Fill::Texture { values, .. } => values_fit(values, Type::F32),
+                _ => Err(format!("a `texref` takes {}", wanted(ParamType::Texture))),
+            };
+        }
         Bound::Input(ty) => {
             return match fill {
                 Fill::Draws(values) => values_fit(values, ty),

@@ -91,7 +91,7 @@ fn wrong_operands_are_reported_where_they_stand() {
         ("setp.lt.u32 %r1, %r2, %r3;", "`%r1` is 32 bits wide"),
         ("mov.u32 %r9, 1;", "`%r9` is declared nowhere"),
         ("mov.u32 %x, 1;", "`%x` is declared nowhere"),
-        ("bra nowhere;", "the label `nowhere` stands nowhere here"),
+        ("bra nowhere;", "undefined label `nowhere`"),
         ("@%r1 bra nowhere;", "`%r1` is not a predicate register"),
         ("ld.global.v4.u32 {%r1, %r2}, [%rd1];", "expected 4 registers"),
         ("st.global.v2.u32 [%rd1], %r2;", "expected 2 elements"),
@@ -104,6 +104,75 @@ fn wrong_operands_are_reported_where_they_stand() {
         assert_eq!(messages.len(), 1, "{line}: {messages:?}");
         assert!(messages[0].starts_with("9: ") && messages[0].contains(reason), "{line}: {messages:?}");
         assert!(functions.is_empty(), "{line}");
+    }
+}
+
+/// What is missing is reported at its first use; labels and registers once for each function, the rest once for each file.
+#[test]
+fn missing_declarations_are_reported_once() {
+    let missing = [
+        (
+            "bra A;\nmov.u32 %r1, 1;\n@%p1 bra A;\nbra B;\nbra A;\nbra B;",
+            vec!["9: undefined label `A`", "12: undefined label `B`"],
+        ),
+        ("brx.idx %r1, T;\nbrx.idx %r2, T;", vec!["9: undefined table `T`"]),
+        (
+            "T: .branchtargets A, B, A;\nbrx.idx %r1, T;\nbra B;",
+            vec!["10: undefined label `A`", "11: undefined label `B`"],
+        ),
+        (
+            "add.u32 %r9, %r9, %x;\nst.global.v2.u32 [%rd1], {%x, %y};\nsub.u32 %r1, %r9, %y;",
+            vec![
+                "9: `%r9` is declared nowhere in this file",
+                "9: `%x` is declared nowhere in this file",
+                "10: `%y` is declared nowhere in this file",
+            ],
+        ),
+        (
+            "@%q bra L;\n@!%q mov.u32 %r1, 1;\nL: setp.eq.u32 %q, %r1, 0;",
+            vec!["9: `%q` is declared nowhere in this file"],
+        ),
+    ];
+    for (body, mut wanted) in missing {
+        // The other kernel has them too.
+        let later: Vec<String> = wanted
+            .iter()
+            .map(|message| {
+                let (line, text) = message.split_once(": ").expect("a line");
+                format!("{}: {text}", line.parse::<usize>().expect("a number") + 7 + body.lines().count())
+            })
+            .collect();
+        let (messages, functions) =
+            loaded(&format!("{HEAD}{}{}{}", kernel("k", body), kernel("other", body), kernel("good", "")));
+        wanted.extend(later.iter().map(String::as_str));
+        assert_eq!(
+            (messages.iter().map(String::as_str).collect(), functions),
+            (wanted, vec!["good".to_owned()]),
+            "{body}"
+        );
+    }
+    let missing = [
+        (
+            "call f, ();\ncall (%r1), f, ();\ncall g, ();",
+            vec!["9: the function `f` has no body in this file", "11: the function `g` has no body in this file"],
+        ),
+        (
+            "ld.global.u32 %r1, [v];\nst.global.u32 [v], %r1;\nmov.u64 %rd1, v;",
+            vec!["9: `v` is declared nowhere in this file"],
+        ),
+        (
+            "tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [t, {%r1}];\ntex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [t, {%r1}];",
+            vec!["9: `t` is declared nowhere in this file"],
+        ),
+    ];
+    for (body, wanted) in missing {
+        let (messages, functions) =
+            loaded(&format!("{HEAD}{}{}{}", kernel("k", body), kernel("other", body), kernel("good", "")));
+        assert_eq!(
+            (messages, functions),
+            (wanted.into_iter().map(String::from).collect(), vec!["good".to_owned()]),
+            "{body}"
+        );
     }
 }
 

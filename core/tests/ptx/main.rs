@@ -15,5 +15,6 @@ mod oracle;
 mod redundancy;
 mod sass;
 mod scalar_replacement;
+mod unit_memory;
 mod unit_programs;
 mod zero_specialisation;

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use warpscope_core::flow::{Definition, Values as ValueNames};
 use warpscope_core::graph::{Cfg, Dominators};
-use warpscope_core::ir::{
-    Binding, Fill, FillKey, Function, Module, Op, Space, Type, ValueSource as CoreSource, Values,
-};
+use warpscope_core::ir::{Binding, Fill, FillKey, Function, Module, Space, Type, ValueSource as CoreSource, Values};
 use warpscope_core::symbolic::{Affine, AffineNames, Atom, Base, Overflow};
 
 use crate::message::ValueSource;
@@ -77,7 +75,7 @@ impl Reads {
         for inst in func.block_order().flat_map(|block| func.block_insts(block)) {
             let opcode = &func.insts[inst].opcode;
             let is_of_buffers = opcode.space.is_none_or(|space| space == Space::Global);
-            if !opcode.op.reads_memory() || !is_of_buffers || opcode.op == Op::Tex2d {
+            if !opcode.op.reads_memory() || !is_of_buffers || opcode.op.is_texture() {
                 continue;
             }
             let Some(address) = names.address(inst) else { return Reads::Anything };

@@ -301,7 +301,7 @@ impl Memory {
 
 /// Has an instruction to do with memory that anybody writes?
 pub(super) const fn concerns_memory(op: Op) -> bool {
-    let reads = op.reads_memory() && !matches!(op, Op::Tex2d);
+    let reads = op.reads_memory() && !op.is_texture();
     reads || op.writes_memory() || op.orders_memory()
 }
 

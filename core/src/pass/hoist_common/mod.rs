@@ -185,7 +185,8 @@ fn common(
 /// Is the instruction of a kind that is hoisted, or would be but for [`stays`]?
 fn may_be_common(data: &InstData) -> bool {
     let op = data.opcode.op;
-    !data.dsts.is_empty() && (op.is_pure() || matches!(op, Op::Ld | Op::Tex2d | Op::In) || op.is_convergent())
+    !data.dsts.is_empty()
+        && (op.is_pure() || matches!(op, Op::Ld | Op::Tex1d | Op::Tex2d | Op::In) || op.is_convergent())
 }
 
 /// Why an instruction stays whatever stands around it.

@@ -159,7 +159,7 @@ pub(in crate::pass) fn may_be_repeated(opcode: Opcode) -> bool {
 /// Does it have to do with memory that anybody writes?
 fn is_concerned(func: &Function, inst: Inst) -> bool {
     let op = func.insts[inst].opcode.op;
-    op.reads_memory() && op != Op::Tex2d || op.writes_memory() || op.is_call() || op.orders_memory()
+    op.reads_memory() && !op.is_texture() || op.writes_memory() || op.is_call() || op.orders_memory()
 }
 
 /// The registers that one instruction writes, without a guard.

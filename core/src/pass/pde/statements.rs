@@ -616,6 +616,6 @@ fn is_behind_effects(accesses: &Accesses, occurrence: &Occurrence) -> bool {
 pub(super) fn may_sink(data: &InstData) -> bool {
     let op = data.opcode.op;
     // What is ordered with other accesses keeps its place among them.
-    let is_load = matches!(op, Op::Ld | Op::Tex2d) && !data.opcode.reads_anew();
+    let is_load = matches!(op, Op::Ld | Op::Tex1d | Op::Tex2d) && !data.opcode.reads_anew();
     data.guard.is_none() && data.dsts.len() == 1 && !data.is_terminator() && (op.is_pure() || is_load)
 }

@@ -279,7 +279,7 @@ impl Expression {
 /// Is what an instruction computes an evaluation that may be made elsewhere?
 fn is_evaluated(data: &InstData) -> bool {
     let opcode = data.opcode;
-    let is_load = opcode.op == Op::Ld && may_be_repeated(opcode) || opcode.op == Op::Tex2d;
+    let is_load = opcode.op == Op::Ld && may_be_repeated(opcode) || opcode.op.is_texture();
     // A move evaluates nothing.
     let is_evaluated = opcode.is_pure() && opcode.op != Op::Mov || is_load;
     is_evaluated && data.guard.is_none() && !data.dsts.is_empty() && !data.is_terminator()

@@ -30,7 +30,10 @@ impl Writer<'_> {
                 let elements = elements.iter().map(|element| self.element(element, ty)).collect::<Written<Vec<_>>>()?;
                 Ok(format!("{{{}}}", elements.join(", ")))
             }
-            ArgKind::Texture => self.value(operand, Type::B64),
+            ArgKind::Texture => match operand {
+                Operand::Symbol(own) => Ok(self.symbol_name(*own)),
+                _ => self.value(operand, Type::B64),
+            },
             ArgKind::Special | ArgKind::Kept => match operand {
                 Operand::Reg(reg) => Ok(self.reg(*reg)),
                 Operand::Symbol(own) => Ok(self.symbol_name(*own)),
@@ -125,7 +128,7 @@ impl Writer<'_> {
     pub fn generic(&mut self, operand: &Operand, ty: Type) -> Written<String> {
         let value = self.value(operand, ty)?;
         match operand_form(self.module, self.func, &self.forms, operand) {
-            Form::Window(space @ (Space::Shared | Space::Local | Space::Const)) if ty.bits() == 64 => {
+            Form::Window(space @ (Space::Shared | Space::Local | Space::Const | Space::Param)) if ty.bits() == 64 => {
                 let temporary = self.temporary(Type::B64);
                 self.line(&format!("cvta.{space}.u64 {temporary}, {value};"));
                 self.needs = self.needs.and(requirements::of_conversion(space));

@@ -9,8 +9,8 @@ use super::requirements::{self, Needs};
 use super::unassigned::may_be_read_unassigned;
 use super::{PlainLoad, Problem, memory_type, param_type};
 use crate::ir::{
-    Block, Func, FuncKind, Function, Inst, InstData, Module, Op, Opcode, Operand, ParamData, ParamType, Reg, Space,
-    Special, Type,
+    Block, Declaration, Func, FuncKind, Function, Inst, InstData, Module, Op, Opcode, Operand, ParamData, ParamType,
+    Reg, Space, Special, Type,
 };
 use crate::text::{Diagnostic, instruction_text};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -23,6 +23,8 @@ use cranelift_entity::SecondaryMap;
 /// A function's text.
 pub(super) struct Body {
     pub head: String,
+    /// Declarations of its other names.
+    pub aliases: String,
     pub declarations: String,
     pub text: String,
     pub problems: Vec<Problem>,
@@ -38,17 +40,26 @@ pub(super) struct Inexpressible;
 pub(super) type Written<T> = Result<T, Inexpressible>;
 
 /// The lines up to the opening brace.
-fn head(func: &Function, name: &str, names: &LocalNames<'_>) -> String {
+fn head(func: &Function, declaration: Option<&Declaration>, name: &str, names: &LocalNames<'_>) -> String {
     let params: Vec<String> =
         func.params.iter().zip(&names.params).map(|(param, name)| param_declaration(func, param, name)).collect();
     let list = if params.is_empty() { String::new() } else { format!("\n\t{}\n", params.join(",\n\t")) };
-    let (before, after) = match (&func.declaration, func.kind) {
+    let (before, after) = match (declaration, func.kind) {
         (Some(declaration), _) => (declaration.before.as_str(), declaration.after.as_str()),
         (None, FuncKind::Kernel) => (".visible .entry", ""),
         (None, FuncKind::Func) => (".func", ""),
     };
     let result = func.returns.map(|ty| format!(" (.param .{} {})", param_type(ty), result_name(names)));
     format!("{before}{} {name}({list}){after}", result.unwrap_or_default())
+}
+
+/// The other names of a function, each as a function without a body and as an alias.
+fn aliases(func: &Function, name: &str, names: &LocalNames<'_>) -> String {
+    let mut text = String::new();
+    for alias in &func.aliases {
+        let _ = writeln!(text, "\n{};\n.alias {}, {name};", head(func, Some(alias), &alias.name, names), alias.name);
+    }
+    text
 }
 
 /// A name for the result of a function.
@@ -81,7 +92,11 @@ fn param_declaration(func: &Function, param: &ParamData, name: &str) -> String {
 pub(super) fn body(module: &Module, names: &ModuleNames, id: Func) -> Body {
     let func = &module.funcs[id];
     let mut writer = Writer::new(module, names, func);
-    let head = head(func, &names.funcs[id], &writer.locals);
+    let head = head(func, func.declaration.as_deref(), &names.funcs[id], &writer.locals);
+    let aliases = aliases(func, &names.funcs[id], &writer.locals);
+    if !aliases.is_empty() {
+        writer.needs = writer.needs.and(requirements::ALIAS);
+    }
     if let Some(param) = super::unsupported_param(func) {
         writer.problem(None, &format!("the parameter `{param}` is an array by value, which only kernels have in PTX"));
     }
@@ -122,7 +137,7 @@ pub(super) fn body(module: &Module, names: &ModuleNames, id: Func) -> Body {
             writer.flag = carry::after(data, writer.flag);
         }
     }
-    writer.finish(head)
+    Body { head, aliases, ..writer.finish() }
 }
 
 /// A function being written.
@@ -216,7 +231,7 @@ impl<'m> Writer<'m> {
         }
     }
 
-    fn finish(self, head: String) -> Body {
+    fn finish(self) -> Body {
         let mut declarations = String::new();
         for (id, array) in self.func.arrays.iter() {
             let (space, name) = (array.space, &self.locals.arrays[id]);
@@ -246,7 +261,8 @@ impl<'m> Writer<'m> {
             }
         }
         let Writer { text, problems, callees, plain_loads, needs, .. } = self;
-        Body { head, declarations, text, problems, callees, plain_loads, needs }
+        let (head, aliases) = (String::new(), String::new());
+        Body { head, aliases, declarations, text, problems, callees, plain_loads, needs }
     }
 
     /// Loads every parameter into its register, unless copies take it from where it is.

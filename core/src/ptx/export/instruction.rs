@@ -31,8 +31,13 @@ impl Writer<'_> {
             }
             Op::Mov => self.mov(inst),
             Op::Cvta => self.cvta(inst),
+            Op::Isspacep => {
+                let address = self.generic(&inst.args[0], Type::B64)?;
+                self.plain(inst, &[address]);
+                Ok(())
+            }
             Op::Ld | Op::St | Op::Atom | Op::Red => self.memory(inst),
-            Op::Tex2d => self.texture(inst),
+            Op::Tex1d | Op::Tex2d => self.texture(inst),
             Op::Addc | Op::Subc | Op::Madc => self.with_carry_in(inst),
             Op::Call => self.call(inst),
             Op::Selp => self.selp(inst),
@@ -144,7 +149,7 @@ impl Writer<'_> {
         }
         match (inst.opcode.op, regs.len()) {
             (_, 0) => None,
-            (Op::Ld | Op::Mov | Op::Tex2d, 2..) => Some(format!("{{{}}}", regs.join(", "))),
+            (Op::Ld | Op::Atom | Op::Mov | Op::Tex1d | Op::Tex2d, 2..) => Some(format!("{{{}}}", regs.join(", "))),
             _ => Some(regs.join("|")),
         }
     }
@@ -259,9 +264,12 @@ impl Writer<'_> {
         let (destinations, narrowed) = self.loaded(inst);
         let mut operands: Vec<String> = destinations.into_iter().collect();
         operands.push(address);
+        let is_of_halves = inst.opcode.ty == Type::F16 || inst.opcode.has(Flags::BF16);
+        let is_atomic_on_halves = is_of_halves && matches!(inst.opcode.op, Op::Atom | Op::Red);
         for (index, arg) in inst.args.iter().enumerate().skip(1) {
             let kind = signature.arg(index).unwrap_or(ArgKind::Any(inst.opcode.ty));
             operands.push(match kind {
+                _ if is_atomic_on_halves => self.halves(arg)?,
                 // What is stored may be read back anywhere, so an address is stored in generic form.
                 ArgKind::LowBits(ty) | ArgKind::Value(ty) if ty.bits() == 64 && !ty.is_float() => {
                     self.generic(arg, ty)?
@@ -276,6 +284,17 @@ impl Writer<'_> {
         }
         narrowed.iter().for_each(|conversion| self.statement(inst, conversion));
         Ok(())
+    }
+
+    /// One half or a list of them, of which PTX has no literals in an atomic.
+    fn halves(&mut self, operand: &Operand) -> Written<String> {
+        match operand {
+            Operand::List(elements) => {
+                let elements = elements.iter().map(|element| self.halves(element)).collect::<Written<Vec<_>>>()?;
+                Ok(format!("{{{}}}", elements.join(", ")))
+            }
+            operand => self.argument(operand, ArgKind::Value(Type::F16)),
+        }
     }
 
     /// The destinations of an access, and the statements after it. The registers of a vector have one width in PTX; a
@@ -303,8 +322,8 @@ impl Writer<'_> {
     fn texture(&mut self, inst: &InstData) -> Written<()> {
         let args = self.arguments(inst, &inst.opcode.signature())?;
         let (opcode, dsts) = (spelling(inst.opcode), self.destinations(inst).unwrap_or_default());
-        let [texture, x, y] = &args[..] else { return Err(self.problem(None, "a texture takes two coordinates")) };
-        self.statement(inst, &format!("{opcode} {dsts}, [{texture}, {{{x}, {y}}}];"));
+        let [texture, coordinates @ ..] = &args[..] else { return Err(self.problem(None, "a texture is missing")) };
+        self.statement(inst, &format!("{opcode} {dsts}, [{texture}, {{{}}}];", coordinates.join(", ")));
         Ok(())
     }
 

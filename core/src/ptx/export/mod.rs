@@ -137,6 +137,8 @@ pub fn export(module: &Module) -> Export {
     for (_, body) in bodies.iter().filter(|(id, _)| !missing.contains(id) && module.funcs[*id].kind == FuncKind::Func) {
         let _ = writeln!(export.text, "\n{};", body.head);
     }
+    let aliases: String =
+        bodies.iter().filter(|(id, _)| !missing.contains(id)).map(|(_, body)| body.aliases.as_str()).collect();
     let mut lines = export.text.lines().count() as u32;
     for (id, mut body) in bodies {
         if !missing.contains(&id) {
@@ -157,6 +159,7 @@ pub fn export(module: &Module) -> Export {
         }
         export.diagnostics.extend(body.problems.into_iter().map(|problem| problem.diagnostic));
     }
+    export.text += &aliases;
     export
 }
 
@@ -176,7 +179,12 @@ fn write_dynamic_arrays(text: &mut String, module: &Module, names: &ModuleNames)
 fn write_global(text: &mut String, global: &GlobalData, id: Global, names: &ModuleNames) {
     let name = &names.globals[id];
     if let Some(declaration) = &global.declaration {
-        let _ = writeln!(text, "\n{} {name}{};", declaration.before, declaration.after);
+        // PTX has had no `.tex` since version 1.5, before the least version that is written.
+        let before = match declaration.before.split_once(".tex ") {
+            Some((linkage, _)) => format!("{linkage}.global .texref"),
+            None => declaration.before.clone(),
+        };
+        let _ = writeln!(text, "\n{before} {name}{};", declaration.after);
         return;
     }
     let space = if global.space == Space::Const { "const" } else { "global" };

@@ -47,6 +47,7 @@ impl ModuleNames {
         for original in [true, false] {
             for (id, func) in module.funcs.iter().filter(|(_, func)| func.declaration.is_some() == original) {
                 names.funcs[id] = fresh(own_name(&func.declaration, &func.name), &mut names.taken, |_| false);
+                names.taken.extend(func.aliases.iter().map(|alias| alias.name.clone()));
             }
             for (id, global) in module.globals.iter().filter(|(_, global)| global.declaration.is_some() == original) {
                 names.globals[id] = fresh(own_name(&global.declaration, &global.name), &mut names.taken, |_| false);

@@ -32,6 +32,9 @@ const ADDRESS_SIZE: Needs = needs((2, 3), 10);
 /// Target of programs that were not read from PTX.
 const OURS: Needs = needs((7, 0), 80);
 
+/// `.alias`.
+pub(super) const ALIAS: Needs = needs((6, 3), 30);
+
 /// `brx.idx`.
 pub(super) const INDEXED_BRANCH: Needs = needs((6, 0), 30);
 
@@ -104,7 +107,8 @@ fn introduction(architecture: u32) -> (u32, u32) {
         60..70 => (5, 0),
         70..75 => (6, 0),
         75..80 => (6, 3),
-        _ => (7, 0),
+        80..90 => (7, 0),
+        _ => (7, 8),
     }
 }
 
@@ -191,6 +195,8 @@ fn of_opcode(inst: &InstData, is_ours: bool) -> Needs {
         Op::MatchAny | Op::MatchAll if inst.args.len() < 2 => needs((6, 2), 70),
         Op::MatchAny | Op::MatchAll => needs((6, 0), 70),
         Op::Redux => needs((7, 0), 80),
+        Op::Isspacep if opcode.has(Flags::CLUSTER) => needs((7, 8), 90),
+        Op::Isspacep => opcode.space.map_or(needs((2, 0), 20), of_conversion),
         Op::Cvta => opcode.space.map_or(ADDRESS_SIZE, of_conversion),
         Op::Neg if is_half => needs((6, 0), 53),
         Op::Abs if is_half => needs((6, 5), 53),
@@ -205,7 +211,9 @@ fn of_opcode(inst: &InstData, is_ours: bool) -> Needs {
         Op::Madc => needs((3, 0), 20),
         Op::Rsqrt if ty == Type::F64 && opcode.has(Flags::FTZ) => needs((4, 0), 20),
         Op::ShfL | Op::ShfR => needs((3, 1), 32),
-        Op::Tex2d => needs((3, 1), 20),
+        Op::Tex1d | Op::Tex2d if inst.args.first().is_some_and(|texture| texture.as_reg().is_some()) => {
+            needs((3, 1), 20)
+        }
         Op::Ld | Op::St if opcode.flags.intersects(ORDERS | SCOPES) => needs((6, 0), 70),
         Op::Ld if opcode.has(Flags::NC) => needs((3, 1), 32),
         Op::Atom | Op::Red if opcode.flags.intersects(ORDERS) => needs((6, 0), 70).and(of_atomic(opcode)),
@@ -218,6 +226,8 @@ fn of_opcode(inst: &InstData, is_ours: bool) -> Needs {
 
 fn of_atomic(opcode: Opcode) -> Needs {
     match (opcode.atomic, opcode.ty) {
+        _ if opcode.vector > 1 => needs((8, 1), 90),
+        _ if opcode.has(Flags::BF16) => needs((7, 8), 90),
         (Some(AtomicOp::Add), Type::F64) => needs((5, 0), 60),
         (_, ty) if ty.bits() == 16 => needs((6, 3), 70),
         (Some(AtomicOp::Add | AtomicOp::Exch | AtomicOp::Cas), _) => needs((2, 3), 20),

@@ -24,9 +24,12 @@ pub fn spelling(opcode: Opcode) -> String {
         Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::BarAnd | Op::BarOr => format!("{text}.pred"),
         Op::BarPopc => format!("{text}.u32"),
         Op::VoteBallot | Op::Activemask => format!("{text}.b32"),
-        Op::Tex2d if opcode.src_ty == Type::F32 => format!("{text}.f32"),
-        // Subnormal results of f16 are kept, and PTX wants that said.
-        Op::Atom | Op::Red if opcode.ty == Type::F16 => text.replacen(".f16", ".noftz.f16", 1),
+        Op::Tex1d | Op::Tex2d if opcode.src_ty == Type::F32 => format!("{text}.f32"),
+        // Subnormal results of halves are kept, and PTX wants that said.
+        Op::Atom | Op::Red if opcode.ty == Type::F16 || opcode.has(Flags::BF16) => {
+            let operation = opcode.atomic.map_or("", AtomicOp::name);
+            text.replacen(&format!(".{operation}."), &format!(".{operation}.noftz."), 1)
+        }
         _ => text,
     }
 }
@@ -91,7 +94,7 @@ pub fn completed(mut opcode: Opcode) -> Opcode {
             opcode.flags.remove(Flags::SYS | Flags::GL | Flags::CTA);
             opcode.flags |= widest;
         }
-        Op::Tex2d if ty == Type::B32 => opcode.ty = Type::U32,
+        Op::Tex1d | Op::Tex2d if ty == Type::B32 => opcode.ty = Type::U32,
         _ => {}
     }
     opcode.flags.remove(Flags::UNI);
@@ -160,6 +163,7 @@ pub fn missing(opcode: Opcode) -> Option<String> {
         Op::Red if is_strong(Flags::RELEASE) => Some("`red` that acquires".to_string()),
         Op::Atom | Op::Red if !has_atomic(opcode) => {
             let operation = opcode.atomic.map_or("?", AtomicOp::name);
+            let ty = if opcode.has(Flags::BF16) { "bf16" } else { ty.name() };
             Some(format!("`{}.{operation}.{ty}`", opcode.op.name()))
         }
         Op::Ld | Op::St | Op::Atom | Op::Red | Op::Cvt => None,
@@ -186,8 +190,10 @@ fn has_atomic(opcode: Opcode) -> bool {
     let Some(atomic) = opcode.atomic else { return false };
     let (ty, is_integer) = (opcode.ty, !opcode.ty.is_float());
     let is_word = ty.bits() >= 32;
+    let is_of_halves = ty == Type::F16 || opcode.has(Flags::BF16);
     match atomic {
-        AtomicOp::Add => is_word || ty == Type::F16,
+        AtomicOp::Add => is_word || is_of_halves,
+        AtomicOp::Min | AtomicOp::Max if is_of_halves => opcode.vector > 1,
         AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => is_word && is_integer,
         AtomicOp::Inc | AtomicOp::Dec => ty.bits() == 32 && is_integer,
         AtomicOp::Exch => is_word && opcode.op == Op::Atom,

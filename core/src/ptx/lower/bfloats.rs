@@ -13,7 +13,7 @@
 //! the last bit set if that is not exact. Then nothing that was not halfway between two bfloats is so, and what is beyond the
 //! greatest float stays beyond the greatest bfloat.
 //!
-//! Sound as in [`super::expand`]. Bfloats in memory are changed by no atomic operation here.
+//! Sound as in [`super::expand`]. Atomic operations on bfloats in memory are opcodes of the text IR.
 //!
 //! Source: PTX ISA, the sections on half precision instructions and on `cvt`; S. Figueroa, When is double rounding innocuous?
 //! SIGNUM 1995; S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums, IEEE TC 2008.

@@ -2,7 +2,10 @@
 
 use super::call::CallParam;
 use super::names::{clean, fallthrough};
-use super::{Context, FuncResult, IGNORED, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, array_length, is_aggregate};
+use super::{
+    Context, FuncResult, IGNORED, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, UNDEFINED, UNKNOWN, array_length,
+    element_count, is_aggregate,
+};
 use crate::ir::{
     Array, ArrayData, Block, Declaration, Func, FuncKind, Function, Global, Guard, Inst as InstId, InstData, Opcode,
     Operand, ParamType, Reg, Space, Span, Special, Type,
@@ -123,6 +126,8 @@ pub(super) struct Lowering<'a, 'c> {
     /// Names of this function whose declaration or first use has been reported, each with the number of the problem.
     refused: BTreeMap<&'a str, usize>,
     names_refused: bool,
+    /// Labels and tables of labels whose first use has been reported.
+    pub(super) undefined_labels: BTreeSet<&'a str>,
 }
 
 /// A lowered function and what is wrong with it.
@@ -159,6 +164,7 @@ pub(super) fn lower<'a>(context: &Context<'a>, index: usize, name: String, sourc
         problems: Vec::new(),
         refused: BTreeMap::new(),
         names_refused: false,
+        undefined_labels: BTreeSet::new(),
     };
     lowering.func.span = source.name.span;
     lowering.func.declaration = declaration(&source.before, source.name.text, &source.directives);
@@ -219,6 +225,9 @@ impl<'a> Lowering<'a, '_> {
     fn statements(&mut self, statements: &[Statement<'a>], end: Span) {
         let mut opened = 0;
         let mut skip_next = false;
+        let is_code = |statement: &Statement<'a>| !matches!(statement, Statement::Label(_) | Statement::Close);
+        let code_end = statements.iter().rposition(is_code).map_or(0, |last| last + 1);
+        let mut unplaced = Vec::new();
         if !matches!(statements.iter().find(|s| !matches!(s, Statement::Variable(_))), Some(Statement::Label(_))) {
             self.block();
         }
@@ -240,7 +249,12 @@ impl<'a> Lowering<'a, '_> {
                 }
                 Statement::Label(label) => {
                     self.span = label.span;
-                    self.start_labelled(label.text);
+                    if let Some(block) = self.labelled(label.text) {
+                        match index >= code_end && self.current.is_none() && self.last.is_some() {
+                            true => unplaced.push(block),
+                            false => self.start(block),
+                        }
+                    }
                 }
                 Statement::Variable(variable) => {
                     self.span = variable.name.span;
@@ -256,12 +270,23 @@ impl<'a> Lowering<'a, '_> {
                 Statement::Inst(inst) => {
                     self.span = inst.span;
                     // A reported problem leaves the instruction out; the next line is lowered all the same.
-                    skip_next = self.inst(inst, &statements[index + 1..]).unwrap_or(false);
+                    let known = self.problems.len();
+                    let lowered = self.inst(inst, &statements[index + 1..]);
+                    let is_missing = |problem: &Diagnostic| matches!(problem.code, UNKNOWN | UNDEFINED);
+                    if lowered.is_err() && self.problems[known..].iter().all(is_missing) {
+                        inst.operands.iter().for_each(|operand| self.report_missing(&operand.kind));
+                    }
+                    skip_next = lowered.unwrap_or(false);
                 }
             }
         }
         self.guard = None;
         self.span = end;
+        // Compilers mark the end of a function whose code has returned with labels: only what branches there needs them.
+        let is_reached = |block: &Block| self.func.insts.values().any(|inst| inst.targets().contains(block));
+        if let Some(first) = unplaced.iter().position(is_reached) {
+            unplaced[first..].iter().for_each(|&block| self.start(block));
+        }
         if self.current.is_some() {
             let _ = self.finish();
         }
@@ -321,7 +346,32 @@ impl<'a> Lowering<'a, '_> {
             return Err(Reported);
         }
         self.refused.insert(name, self.problems.len());
-        Err(self.error("ptx-unknown-name", &format!("`{name}` is declared nowhere in this file")))
+        // A register is missing in this function, and anything else in the whole file.
+        let code = if name.starts_with('%') { UNKNOWN } else { UNDEFINED };
+        Err(self.error(code, &format!("`{name}` is declared nowhere in this file")))
+    }
+
+    /// Reports registers of an instruction that are declared nowhere, where its lowering has stopped at another missing name.
+    fn report_missing(&mut self, kind: &OperandKind<'a>) {
+        let mut report = |name: &'a str| {
+            if name.starts_with('%') && !name.contains('.') {
+                let _ = self.resolve(name);
+            }
+        };
+        match kind {
+            OperandKind::Name(name) | OperandKind::Not(name) | OperandKind::Offset(name, _) => report(name),
+            OperandKind::Pair(first, second) => [first, second].into_iter().for_each(|name| report(name)),
+            OperandKind::Address(base, _) => base.iter().for_each(|name| report(name)),
+            OperandKind::Texture(base, _, elements) => {
+                report(base);
+                elements.iter().for_each(|element| self.report_missing(&element.kind));
+            }
+            // The parser puts no list into a list.
+            OperandKind::Vector(elements) | OperandKind::List(elements) => {
+                elements.iter().for_each(|element| self.report_missing(&element.kind));
+            }
+            OperandKind::Number(_) => {}
+        }
     }
 
     /// Was the declaration or a use of this undeclared name reported before? One diagnostic is enough.
@@ -377,7 +427,7 @@ impl<'a> Lowering<'a, '_> {
             let entity = if is_aggregate(param) && !source.entry {
                 self.func.build_param(name, local).map(Entity::Pointer)
             } else if is_aggregate(param) || by_address {
-                let len = param.elements.unwrap_or(1).saturating_mul(u64::from(param.lanes));
+                let len = element_count(param);
                 // The parameter space of a kernel holds 4 KiB, or 32 KiB since sm_70.
                 let Some(len) = u32::try_from(len).ok().filter(|&len| len <= 32_768) else {
                     return Err(self.error("ptx-limit", "a parameter holds at most 32 KiB"));
@@ -450,7 +500,7 @@ impl<'a> Lowering<'a, '_> {
 
     pub(super) fn declare_array(&mut self, variable: &Variable<'a>) -> Lowered<Array> {
         let ty = self.scalar_type(variable)?;
-        let len = variable.elements.unwrap_or(1).saturating_mul(u64::from(variable.lanes));
+        let len = element_count(variable);
         let space = if variable.space == "shared" { Space::Shared } else { Space::Local };
         let most = if space == Space::Shared { MAX_SHARED_BYTES } else { MAX_ARRAY_BYTES };
         let Some(len) = array_length(len, ty, most) else {
@@ -467,8 +517,9 @@ impl<'a> Lowering<'a, '_> {
     }
 
     pub(super) fn scalar_type(&mut self, variable: &Variable<'a>) -> Lowered<Type> {
-        // Halves, bfloats and pairs are bits here, whatever an instruction makes of them.
+        // Halves, bfloats and pairs are bits here, whatever an instruction makes of them; 128 bits are two elements.
         let packed = match variable.scalar.text {
+            "b128" if variable.space != "reg" => Some(Type::B64),
             _ if variable.space != "reg" => None,
             "bf16" => Some(Type::B16),
             "f16x2" | "bf16x2" | "u16x2" | "s16x2" | "tf32" => Some(Type::B32),

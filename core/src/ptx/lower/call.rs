@@ -17,7 +17,7 @@
 //! the thread, each with a warning.
 
 use super::body::{Entity, Lowered, Lowering, Reported};
-use super::{FuncResult, is_aggregate};
+use super::{FuncResult, element_count, is_aggregate};
 use crate::ir::{
     Address, AddressBase, Array, Callee, Flags, Guard, InstData, Op, Opcode, Operand, ParamType, Reg, Space, Symbol,
     Type,
@@ -35,7 +35,7 @@ pub(super) struct CallParam<'a> {
     /// The declared type of a scalar.
     ty: Type,
     /// The array of an aggregate.
-    array: Option<Array>,
+    pub(super) array: Option<Array>,
     /// What was stored last, if nothing stands between that and here.
     pending: Option<(Operand, Option<Guard>)>,
     /// Where the value is kept otherwise.
@@ -49,7 +49,7 @@ impl<'a> Lowering<'a, '_> {
         let ty = self.scalar_type(variable)?;
         let mut param = CallParam { name: variable.name.text, ty, array: None, pending: None, reg: None };
         if is_aggregate(variable) {
-            let len = variable.elements.unwrap_or(1).saturating_mul(u64::from(variable.lanes));
+            let len = element_count(variable);
             let key = (super::names::clean(variable.name.text), len, ty);
             let array = match self.free_arrays.get_mut(&key).and_then(Vec::pop) {
                 Some(array) => array,
@@ -239,7 +239,7 @@ impl<'a> Lowering<'a, '_> {
             self.problems.truncate(known);
             return Err({
                 let message = format!("the function `{name}` has no body in this file");
-                let diagnostic = Diagnostic::error("ptx-undefined", self.span, message);
+                let diagnostic = Diagnostic::error(super::UNDEFINED, self.span, message);
                 let hint = match *name {
                     "malloc" | "free" => "the driver defines it, and there is none here: use an array of fixed size",
                     _ => "compile it into the same file",

@@ -9,7 +9,7 @@
 //!
 //! A branch's predicate is read where the branch stands, so splitting the block there changes nothing.
 
-use super::body::{Lowered, Lowering};
+use super::body::{Lowered, Lowering, Reported};
 use super::names::fallthrough;
 use crate::ir::{Block, FuncKind, Guard, InstData, Op, Opcode, Operand, Type};
 use crate::ptx::syntax::{Inst, OperandKind, Statement};
@@ -31,9 +31,13 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A label: control falls into its block.
-    pub(super) fn start_labelled(&mut self, label: &'a str) {
-        let Some(block) = self.scope_chain().next().and_then(|scope| scope.labels.get(label).copied()) else { return };
+    /// The block of a label of this scope.
+    pub(super) fn labelled(&self, label: &str) -> Option<Block> {
+        self.scope_chain().next().and_then(|scope| scope.labels.get(label).copied())
+    }
+
+    /// Begins the block of a label: control falls into it.
+    pub(super) fn start(&mut self, block: Block) {
         self.flush();
         if self.func.layout.has_block(block) {
             return; // The second of two labels of one name, which is reported.
@@ -70,12 +74,11 @@ impl<'a> Lowering<'a, '_> {
         let [index, table] = &inst.operands[..] else {
             return Err(self.error("ptx-operands", "`brx.idx` takes an index and a table"));
         };
-        let labels = match table.kind {
-            OperandKind::Name(name) => self.scope_chain().find_map(|scope| scope.tables.get(name)).cloned(),
-            _ => None,
+        let OperandKind::Name(name) = table.kind else {
+            return Err(self.error("ptx-operands", "`brx.idx` takes the name of a table of labels"));
         };
-        let Some(labels) = labels else {
-            return Err(self.error("ptx-unknown-name", "the table of `brx.idx` is declared nowhere"));
+        let Some(labels) = self.scope_chain().find_map(|scope| scope.tables.get(name)).cloned() else {
+            return Err(self.undefined_label("table", name));
         };
         let targets = labels.iter().map(|label| self.label(label.text)).collect::<Lowered<Vec<Block>>>()?;
         self.leave_guarded("dispatch", rest);
@@ -140,9 +143,7 @@ impl<'a> Lowering<'a, '_> {
 
     fn branch_or_fall_through(&mut self, guard: Guard, target: Block, rest: &[Statement<'a>]) {
         let labelled = match rest.first() {
-            Some(Statement::Label(label)) => {
-                self.scope_chain().next().and_then(|scope| scope.labels.get(label.text).copied())
-            }
+            Some(Statement::Label(label)) => self.labelled(label.text),
             _ => None,
         };
         let block = self.block();
@@ -205,11 +206,16 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    fn label(&mut self, label: &str) -> Lowered<Block> {
+    fn label(&mut self, label: &'a str) -> Lowered<Block> {
         let found = self.scope_chain().find_map(|scope| scope.labels.get(label).copied());
-        match found {
-            Some(block) => Ok(block),
-            None => Err(self.error("ptx-unknown-name", &format!("the label `{label}` stands nowhere here"))),
+        found.ok_or_else(|| self.undefined_label("label", label))
+    }
+
+    /// Reports a label or a table of labels at its first use.
+    fn undefined_label(&mut self, what: &str, name: &'a str) -> Reported {
+        match self.undefined_labels.insert(name) {
+            true => self.error(super::UNKNOWN, &format!("undefined {what} `{name}`")),
+            false => Reported,
         }
     }
 }

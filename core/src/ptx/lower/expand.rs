@@ -12,7 +12,7 @@
 
 use super::body::{Lowered, Lowering};
 use super::number_bits;
-use crate::ir::{Cmp, Combine, Flags, InstData, Op, Opcode, Operand, Reg, Type};
+use crate::ir::{Cmp, Combine, Flags, InstData, Op, Opcode, Operand, Reg, Symbol, Type};
 use crate::ptx::syntax::{Inst, Number, Operand as Source, OperandKind};
 use alloc::format;
 use smallvec::{SmallVec, smallvec};
@@ -23,7 +23,8 @@ impl<'a> Lowering<'a, '_> {
         if self.expand_narrow(inst)? || self.expand_packed(inst)? {
             return Ok(true);
         }
-        let is_of_bfloats = inst.modifiers.iter().any(|word| matches!(*word, "bf16" | "bf16x2"));
+        let is_of_bfloats = inst.modifiers.iter().any(|word| matches!(*word, "bf16" | "bf16x2"))
+            && !matches!(inst.opcode.text, "atom" | "red");
         // A comparison of other numbers only writes a constant.
         let is_set_to_bfloat =
             inst.opcode.text == "set" && matches!(inst.modifiers[..], [.., "bf16", of] if of != "bf16");
@@ -472,43 +473,49 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// `tex.2d.v4.T.C {…}, [texture, {x, y}]`. A 1-D texture is read as row 0 of a 2-D one.
+    /// `tex.2d.v4.T.C {…}, [texture, {x, y}]`, `tex.1d`; the texture is in a register or a `.texref` of the module.
     fn tex(&mut self, inst: &Inst<'a>) -> Lowered<()> {
         let [geometry, "v4", result, coordinate] = &inst.modifiers[..] else {
             return Err(self.unsupported("only `tex.1d.v4` and `tex.2d.v4` are supported"));
         };
-        let dimensions = match *geometry {
-            "1d" => 1,
-            "2d" => 2,
+        let (op, dimensions) = match *geometry {
+            "1d" => (Op::Tex1d, 1),
+            "2d" => (Op::Tex2d, 2),
             other => return Err(self.unsupported(&format!("`tex.{other}` is not supported"))),
         };
         let (result, coordinate) = (self.type_named(result)?, self.type_named(coordinate)?);
         if result.bits() != 32 || !matches!(coordinate, Type::F32 | Type::S32) {
             return Err(self.unsupported("textures give 32-bit elements at `f32` or `s32` coordinates"));
         }
-        let (Some(first), Some(OperandKind::Texture(texture, None, place))) =
+        let (Some(first), Some(OperandKind::Texture(texture, sampler, place))) =
             (inst.operands.first(), inst.operands.get(1).map(|operand| &operand.kind))
         else {
             return Err(self.error("ptx-operands", "`tex` takes four registers and `[texture, {x, y}]`"));
         };
+        if sampler.is_some() || inst.operands.len() > 2 {
+            return Err(self.unsupported("`tex` with a sampler, an offset or a comparison is not supported"));
+        }
         if place.len() < dimensions {
             return Err(self.error("ptx-operands", &format!("`tex.{geometry}` takes {dimensions} coordinates")));
         }
-        let mut opcode = Opcode::new(Op::Tex2d, result);
+        let mut opcode = Opcode::new(op, result);
         opcode.src_ty = coordinate;
         opcode.vector = 4;
         let texture = Source { kind: OperandKind::Name(texture), span: inst.span };
         let texture = self.value(&texture, Type::B64)?;
-        if texture.as_reg().is_none() {
-            return Err(self.unsupported("only texture objects, in 64-bit registers, are supported"));
-        }
-        let x = self.value(&place[0], coordinate)?;
-        let y = match dimensions {
-            1 => Operand::Const(0),
-            _ => self.value(&place[1], coordinate)?,
+        let is_texture = match texture {
+            Operand::Reg(_) => true,
+            Operand::Symbol(Symbol::Global(global)) => self.context.textures.contains(&global),
+            _ => false,
         };
-        let dsts = self.destinations(first, &opcode.signature())?;
-        self.emit(InstData::new(opcode, dsts, [texture, x, y]));
+        if !is_texture {
+            return Err(self.unsupported("a texture is a `.texref` of the module or is in a 64-bit register"));
+        }
+        let mut data = InstData::new(opcode, self.destinations(first, &opcode.signature())?, [texture]);
+        for coordinate_place in &place[..dimensions] {
+            data.args.push(self.value(coordinate_place, coordinate)?);
+        }
+        self.emit(data);
         Ok(())
     }
 

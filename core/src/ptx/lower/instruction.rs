@@ -38,6 +38,10 @@ impl<'a> Lowering<'a, '_> {
                 self.emit(InstData::new(Opcode::untyped(Op::Trap), [], []));
             }
             "call" => return self.call(inst, rest),
+            "st" | "ld" if first.split("::").next() == Some("param") && inst.modifiers.contains(&"b128") => {
+                self.flush();
+                self.wide_param(inst)?;
+            }
             "st" | "ld" if first.split("::").next() == Some("param") => {
                 let opcode = self.opcode(inst)?;
                 match inst.opcode.text {

@@ -18,6 +18,7 @@
 //!   pointer, because shared arrays belong to kernels here;
 //! - the carry flag is a predicate register, inverted between subtractions and additions ([`carries`]);
 //! - a call of what a register says is a `switch` over the functions whose address is taken ([`indirect`]);
+//! - a call of an alias is a call of its function, which keeps the names that PTX gives it;
 //! - what the text IR has no counterpart of is an opaque instruction ([`opaque`]);
 //! - a few opcodes become short sequences ([`expand`]), among them those of two halves ([`halves`]) and of bfloats
 //!   ([`bfloats`]), of floats of 8 bits ([`narrow`]) and of vectors ([`packed`]), and an asynchronous copy is done at once ([`copies`]);
@@ -55,8 +56,8 @@ pub use unassigned::start_at_zero;
 
 use super::syntax::{File, Function as Source, Initial, Inst, Name, Number, OperandKind, Statement, Variable};
 use crate::ir::{
-    Control, Func, FuncKind, Function, Global, GlobalData, InitialAddress, Item, Module, NameSpace, Op, Operand,
-    ParamType, Reference, Reg, Space, Span, Type,
+    Control, Declaration, Func, FuncKind, Function, Global, GlobalData, InitialAddress, Item, Module, NameSpace, Op,
+    Operand, ParamType, Reference, Reg, Space, Span, Type,
 };
 use crate::text::{Diagnostic, Diagnostics, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, canonical_nan};
 use alloc::boxed::Box;
@@ -69,6 +70,12 @@ use cranelift_entity::EntityRef;
 
 /// The code of warnings that something does nothing here, or something else.
 const IGNORED: &str = "ptx-ignored";
+
+/// The code of errors about registers and labels that a function should declare.
+const UNKNOWN: &str = "ptx-unknown-name";
+
+/// The code of errors about functions and variables that the file should define.
+const UNDEFINED: &str = "ptx-undefined";
 
 /// Module-scope shared variables a file may have.
 const SHARED_VARIABLES: usize = 256;
@@ -88,6 +95,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
         context.funcs.insert(source.name.text, Func::from_u32(context.funcs.len() as u32));
         sources.push(source);
     }
+    let aliases = context.find_aliases(file, &sources, problems);
     context.find_addressed(file, &sources);
     for variable in &file.variables {
         if variable.space == "shared" && context.shared.len() >= SHARED_VARIABLES {
@@ -104,7 +112,9 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
             match context.global(variable, context.reserved.fresh(&names::clean(variable.name.text))) {
                 Ok(data) => {
                     context.reserved.take(&data.name);
+                    let is_texture = data.reference == Some(Reference::Texture);
                     let global = module.globals.push(data);
+                    context.textures.extend(is_texture.then_some(global));
                     context.globals.insert(variable.name.text, global);
                     positions.push((variable.name.span.start, Item::Global(global)));
                 }
@@ -122,15 +132,17 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     }
     let mut lowered = Vec::new();
     let mut func_names = NameSpace::default();
-    // What is left out is said once of a file, where it stands first.
-    let mut ignored: BTreeSet<String> = BTreeSet::new();
-    let mut is_news = |problem: &Diagnostic| problem.code != IGNORED || ignored.insert(problem.message.clone());
+    // What is left out, and what the whole file lacks, is reported once of a file, at its first use.
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    let mut is_news =
+        |problem: &Diagnostic| !matches!(problem.code, IGNORED | UNDEFINED) || known.insert(problem.message.clone());
     for (index, source) in sources.iter().enumerate() {
         let name = func_names.fresh(&names::clean(source.name.text));
         func_names.take(&name);
         let body::Outcome { mut function, problems: mut errors, names_refused } =
             body::lower(&context, index, name, source);
         let sound = !source.broken && !names_refused && !errors.iter().any(Diagnostic::is_error);
+        function.aliases = aliases.get(&Func::from_u32(index as u32)).cloned().unwrap_or_default();
         if sound {
             errors.extend(unassigned::assign(&mut function));
         }
@@ -167,6 +179,8 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
 #[derive(Default)]
 struct Context<'a> {
     globals: BTreeMap<&'a str, Global>,
+    /// The globals that are references to textures.
+    textures: BTreeSet<Global>,
     /// Names of globals in the text IR, which no register may take.
     reserved: NameSpace,
     /// Names whose declarations have been refused: their uses are no further errors.
@@ -183,6 +197,7 @@ struct Context<'a> {
 }
 
 /// How a function is called.
+#[derive(PartialEq, Eq)]
 struct FuncType {
     /// Parameters, the hidden ones included: first the aggregate result, last the shared variables.
     params: Vec<ParamType>,
@@ -217,10 +232,64 @@ impl FuncType {
 }
 
 fn is_aggregate(variable: &Variable<'_>) -> bool {
-    variable.elements.is_some() || variable.lanes > 1
+    variable.elements.is_some() || variable.lanes > 1 || is_wide(variable)
+}
+
+/// Is it of 128 bits? In memory that is two elements of 64 bits.
+fn is_wide(variable: &Variable<'_>) -> bool {
+    variable.scalar.text == "b128"
+}
+
+/// The elements of a variable in all.
+fn element_count(variable: &Variable<'_>) -> u64 {
+    let parts = u64::from(variable.lanes) * if is_wide(variable) { 2 } else { 1 };
+    variable.elements.unwrap_or(1).saturating_mul(parts)
 }
 
 impl<'a> Context<'a> {
+    /// Finds the other names of functions, each as it is declared. One that has no function behind it is refused.
+    fn find_aliases(
+        &mut self,
+        file: &File<'a>,
+        sources: &[&Source<'a>],
+        problems: &mut Diagnostics,
+    ) -> BTreeMap<Func, Vec<Declaration>> {
+        let mut aliases: BTreeMap<Func, Vec<Declaration>> = BTreeMap::new();
+        for (name, target) in &file.aliases {
+            let func = self.funcs.get(target.text).copied().filter(|func| !sources[func.index()].entry);
+            let prototype = file.functions.iter().find(|function| function.name.text == name.text);
+            let problem = match (func, prototype) {
+                _ if self.refused.contains(target.text) => None,
+                (None, _) => {
+                    let message = format!("`{}` is no function with a body in this file", target.text);
+                    let hint = "an alias is another name of a `.func` that the same file defines";
+                    Some(Diagnostic::error(UNDEFINED, target.span, message).with_hint(hint))
+                }
+                (_, None) => {
+                    let message = format!("the alias `{}` is declared nowhere in this file", name.text);
+                    let hint = "declare it before, as the `.func` that it is another name of, without a body";
+                    Some(Diagnostic::error(UNKNOWN, name.span, message).with_hint(hint))
+                }
+                (_, Some(prototype)) if prototype.body.is_some() => Some(defined_twice(*name, prototype.name.span)),
+                (Some(func), Some(prototype)) => {
+                    let source = sources[func.index()];
+                    if FuncType::of(prototype, 0) == FuncType::of(source, 0) {
+                        self.funcs.insert(name.text, func);
+                        let declaration = body::declaration(&prototype.before, name.text, &prototype.directives);
+                        aliases.entry(func).or_default().extend(declaration.map(|declaration| *declaration));
+                        continue;
+                    }
+                    let message = format!("`{}` and `{}` take or return other values", name.text, target.text);
+                    let problem = Diagnostic::error("ptx-type", name.span, message);
+                    Some(problem.with_label(source.name.span, "this is the function"))
+                }
+            };
+            problem.into_iter().for_each(|problem| problems.push(problem));
+            self.refused.insert(name.text);
+        }
+        aliases
+    }
+
     /// Finds the functions whose address somebody takes: what an indirect call may call.
     fn find_addressed(&mut self, file: &File<'a>, sources: &[&Source<'a>]) {
         let mut addressed: BTreeSet<Func> = BTreeSet::new();
@@ -266,12 +335,16 @@ impl<'a> Context<'a> {
             return error(&format!("`{name}` is defined in another file"));
         }
         let reference = Reference::from_name(variable.scalar.text);
-        let stored = if reference.is_some() { Some(Type::U64) } else { Type::from_name(variable.scalar.text) };
+        let stored = match reference {
+            Some(_) => Some(Type::U64),
+            None if is_wide(variable) => Some(Type::B64),
+            None => Type::from_name(variable.scalar.text),
+        };
         let Some(ty) = stored.filter(|&ty| ty != Type::Pred) else {
             return error(&format!("variables of type `.{}` are not supported", variable.scalar.text));
         };
-        let len = variable.elements.unwrap_or(1).saturating_mul(u64::from(variable.lanes));
-        let len = len.max(variable.init.len() as u64);
+        let parts = if is_wide(variable) { 2 } else { 1 };
+        let len = element_count(variable).max(variable.init.len() as u64 * parts);
         let Some(len) = array_length(len, ty, MAX_ARRAY_BYTES) else {
             return error(&format!("`{name}` has more than {MAX_ARRAY_BYTES} bytes"));
         };
@@ -280,9 +353,12 @@ impl<'a> Context<'a> {
         let mut declaration = body::declaration(before.trim_start(), name, &variable.after);
         for element in &variable.init {
             match element {
-                Initial::Number(number) => init.push(number_bits(*number, ty)),
+                Initial::Number(number) => {
+                    init.push(number_bits(*number, ty));
+                    init.extend((parts == 2).then_some(0));
+                }
                 Initial::Address(target, offset) => {
-                    let fits = ty.bits() == 64 && !ty.is_float();
+                    let fits = ty.bits() == 64 && !ty.is_float() && parts == 1;
                     match (self.globals.get(target.text), self.address_of(target.text)) {
                         (Some(&global), _) if fits => {
                             let element = init.len() as u32;
@@ -445,7 +521,9 @@ fn mark_textures(module: &mut Module) {
     for (id, func) in module.funcs.iter() {
         for inst in func.insts.values() {
             match (inst.opcode.op, inst.callee()) {
-                (Op::Tex2d, _) => work.extend(inst.args.first().and_then(Operand::as_reg).map(|reg| (id, reg))),
+                (Op::Tex1d | Op::Tex2d, _) => {
+                    work.extend(inst.args.first().and_then(Operand::as_reg).map(|reg| (id, reg)))
+                }
                 (Op::Mov, _) => {
                     if let (Some(dst), Some(source)) = (inst.dst(), inst.args.first().and_then(Operand::as_reg)) {
                         sources.entry((id, dst)).or_default().push((id, source));

@@ -99,6 +99,21 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
+    /// `ld.param.b128`, `st.param.b128`: what is passed to functions and returned is in local memory.
+    pub(super) fn wide_param(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let base = inst.operands.iter().find_map(|operand| match operand.kind {
+            OperandKind::Address(base, _) => base,
+            _ => None,
+        });
+        let mut kept = inst.clone();
+        if let Some(base) = base
+            && matches!(self.resolve(base)?, Entity::CallParam(_) | Entity::Pointer(_))
+        {
+            kept.modifiers[0] = "local";
+        }
+        self.opaque(&kept)
+    }
+
     /// The value of a special register that the simulator does not know.
     pub(super) fn opaque_special(&mut self, name: &str, ty: Type) -> Lowered<Operand> {
         let dst = self.temporary(ty);
@@ -204,6 +219,10 @@ impl<'a> Lowering<'a, '_> {
         let Some(entity) = entity else {
             opaque.text.push_str(name);
             return Ok(());
+        };
+        let entity = match entity {
+            Entity::CallParam(index) => self.call_params[index].array.map_or(entity, Entity::Array),
+            entity => entity,
         };
         match entity {
             Entity::Reg(reg) if writes => {

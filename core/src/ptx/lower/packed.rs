@@ -6,6 +6,7 @@
 //! max.f32 %f4, %f1, %f2, %f3;        →   t1 = max.f32 f1, f2 ; f4 = max.f32 t1, f3
 //! ld.global.v8.b32 {…}, [%rd1];      →   two loads of four elements
 //! red.global.add.f16x2 [%rd1], %r1;  →   two, each of a half
+//! red.global.max.v2.f16x2 [%rd1], …; →   one of four halves
 //! ```
 //!
 //! Sound as in [`super::expand`]: vectors of atomic operations are atomic element by element in PTX, too.
@@ -14,8 +15,9 @@
 
 use super::body::{Lowered, Lowering};
 use super::halves::packed;
-use crate::ir::{InstData, Op, Opcode, Operand, Type};
+use crate::ir::{InstData, Op, Opcode, Operand, Reg, Type};
 use crate::ptx::syntax::{Inst, Operand as Source, OperandKind};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use smallvec::SmallVec;
 
@@ -26,8 +28,10 @@ impl<'a> Lowering<'a, '_> {
             ("add" | "sub" | "mul" | "fma", [.., "f32x2"]) => self.on_floats(inst)?,
             ("min" | "max", [.., "f32"]) if inst.operands.len() == 4 => self.three_inputs(inst)?,
             ("ld" | "st", [.., "v8", _]) => self.eight_elements(inst)?,
-            ("atom" | "red", [.., "f16x2"]) => self.atomic_halves(inst)?,
-            ("atom" | "red", [.., _]) if is_vector(inst) => self.atomic_vector(inst)?,
+            ("atom" | "red", words) if words.iter().any(|word| is_vector_width(word)) => self.atomic_vector(inst)?,
+            ("atom" | "red", words) if words.iter().any(|word| matches!(*word, "f16x2" | "bf16x2")) => {
+                self.atomic_halves(inst)?;
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -110,9 +114,9 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// `red.add.noftz.f16x2 [a], b`, `atom.add.noftz.f16x2 d, [a], b`.
+    /// `red.add.noftz.f16x2 [a], b`, `atom.add.noftz.bf16x2 d, [a], b`.
     fn atomic_halves(&mut self, inst: &Inst<'a>) -> Lowered<()> {
-        let opcode = self.opcode(&super::halves::with_type(inst, "f16"))?;
+        let opcode = self.opcode(&of_elements(inst))?;
         let (dst, address, value) = match &inst.operands[..] {
             [dst, address, value] if opcode.op == Op::Atom => (Some(dst), address, value),
             [address, value] if opcode.op == Op::Red => (None, address, value),
@@ -122,17 +126,13 @@ impl<'a> Lowering<'a, '_> {
             return Err(self.error("ptx-operands", "expected an address in brackets"));
         };
         let halves = self.split(value)?;
-        let is_wanted = dst.is_some_and(|dst| !matches!(dst.kind, OperandKind::Name("_")));
+        let is_wanted = dst.is_some_and(|dst| !is_sink(dst));
         let mut old = SmallVec::<[Operand; 2]>::new();
         for (index, half) in halves.into_iter().enumerate() {
             let address = self.address(base, offset.wrapping_add(2 * index as i64))?;
             self.check_base(&address, opcode.space)?;
             if is_wanted {
-                let before = self.temporary(Type::B16);
-                // Under a guard it is read all the same.
-                if self.guard.is_some() {
-                    self.emit_unguarded(InstData::new(Opcode::mov(Type::B16), [before], [Operand::Const(0)]));
-                }
+                let before = self.old_element(Type::B16);
                 self.emit(InstData::new(opcode, [before], [address, half]));
                 old.push(Operand::Reg(before));
             } else {
@@ -146,11 +146,9 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// `red.global.v4.f32.add [a], {…}`, `atom.global.v2.f32.add {…}, [a], {…}`.
+    /// `red.global.v4.f32.add [a], {…}`, `atom.global.v2.f32.add {…}, [a], {…}`, up to four elements at once.
     fn atomic_vector(&mut self, inst: &Inst<'a>) -> Lowered<()> {
-        let mut scalar = inst.clone();
-        scalar.modifiers.retain(|word| !matches!(*word, "v2" | "v4" | "v8"));
-        let opcode = self.opcode(&scalar)?;
+        let opcode = self.opcode(&of_elements(inst))?;
         let (dsts, address, values) = match &inst.operands[..] {
             [dsts, address, values] if opcode.op == Op::Atom => (Some(dsts), address, values),
             [address, values] if opcode.op == Op::Red => (None, address, values),
@@ -164,38 +162,76 @@ impl<'a> Lowering<'a, '_> {
             Some(OperandKind::Name("_")) | None => None,
             _ => return Err(self.error("ptx-operands", "expected as many registers to write as there are values")),
         };
-        // A result may be the address or a value of a later element.
-        let mut results = Vec::new();
         let ty = opcode.ty;
-        let values = values.iter().map(|value| self.value(value, ty)).collect::<Lowered<Vec<_>>>()?;
-        for (index, value) in values.into_iter().enumerate() {
-            let address = self.address(*base, offset.wrapping_add(index as i64 * i64::from(ty.bytes())))?;
+        let is_packed = inst.modifiers.iter().any(|word| word.ends_with("x2"));
+        if !is_packed && matches!(values.len(), 2 | 4) && (dsts.is_some() || opcode.op == Op::Red) {
+            return self.generic(inst, Opcode { vector: values.len() as u8, ..opcode });
+        }
+        let mut elements = Vec::new();
+        for value in values {
+            match is_packed {
+                true => elements.extend(self.split(value)?),
+                false => elements.push(self.value(value, ty)?),
+            }
+        }
+        if !matches!(elements.len(), 2 | 4 | 8) || elements.len() == 8 && ty.bits() > 16 {
+            return Err(self.unsupported("an atomic of a vector has 2 or 4 elements, or 8 halves"));
+        }
+        let mut old = Vec::new();
+        for (index, elements) in elements.chunks(4).enumerate() {
+            let bytes = 4 * index as i64 * i64::from(ty.bytes());
+            let address = self.address(*base, offset.wrapping_add(bytes))?;
             self.check_base(&address, opcode.space)?;
-            let dst = dsts.map(|dsts| &dsts[index]).filter(|dst| !matches!(dst.kind, OperandKind::Name("_")));
-            match dst {
-                Some(dst) => {
-                    let dst = self.named(dst, ty)?;
-                    let old = self.temporary(ty);
-                    if self.guard.is_some() {
-                        self.emit_unguarded(InstData::new(Opcode::mov(ty.as_bits()), [old], [Operand::Const(0)]));
-                    }
-                    self.emit(InstData::new(opcode, [old], [address, value]));
-                    results.push((dst, old));
+            let list = Operand::List(Box::new(elements.iter().cloned().collect()));
+            let opcode = Opcode { vector: elements.len() as u8, ..opcode };
+            if dsts.is_none() {
+                self.emit(InstData::new(Opcode { op: Op::Red, ..opcode }, [], [address, list]));
+                continue;
+            }
+            let results: SmallVec<[Reg; 4]> = elements.iter().map(|_| self.old_element(ty)).collect();
+            self.emit(InstData::new(opcode, results.iter().copied(), [address, list]));
+            old.extend(results.into_iter().map(Operand::Reg));
+        }
+        // A register to write may be the address or a value of a later element.
+        for (index, dst) in dsts.into_iter().flatten().enumerate().filter(|(_, dst)| !is_sink(dst)) {
+            match is_packed {
+                true => {
+                    let dst = self.named(dst, Type::B32)?;
+                    self.emit(packed(dst, [old[2 * index].clone(), old[2 * index + 1].clone()]));
                 }
-                None => {
-                    self.emit(InstData::new(Opcode { op: Op::Red, ..opcode }, [], [address, value]));
+                false => {
+                    let dst = self.named(dst, ty)?;
+                    self.copy(dst, ty, old[index].clone());
                 }
             }
         }
-        for (dst, old) in results {
-            self.copy(dst, ty, Operand::Reg(old));
-        }
         Ok(())
+    }
+
+    /// A register for what an element was before. Under a guard it is read all the same.
+    fn old_element(&mut self, ty: Type) -> Reg {
+        let old = self.temporary(ty);
+        if self.guard.is_some() {
+            self.emit_unguarded(InstData::new(Opcode::mov(ty.as_bits()), [old], [Operand::Const(0)]));
+        }
+        old
     }
 }
 
-/// Has an atomic instruction a vector of values?
-fn is_vector(inst: &Inst<'_>) -> bool {
-    inst.modifiers.iter().any(|word| matches!(*word, "v2" | "v4" | "v8"))
-        && !inst.modifiers.iter().any(|word| matches!(*word, "f16x2" | "bf16x2" | "bf16" | "b128"))
+/// The atomic operation on one element of a vector, or on one half of a word.
+fn of_elements<'a>(inst: &Inst<'a>) -> Inst<'a> {
+    let mut scalar = inst.clone();
+    scalar.modifiers.retain(|word| !is_vector_width(word));
+    for word in &mut scalar.modifiers {
+        *word = word.strip_suffix("x2").unwrap_or(word);
+    }
+    scalar
+}
+
+fn is_vector_width(word: &str) -> bool {
+    matches!(word, "v2" | "v4" | "v8")
+}
+
+fn is_sink(operand: &Source<'_>) -> bool {
+    matches!(operand.kind, OperandKind::Name("_"))
 }

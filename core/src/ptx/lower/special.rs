@@ -63,13 +63,19 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// `isspacep.shared p, a`.
+    /// `isspacep.shared p, a`, of any space. `.shared` means `.shared::cta`, and `.param` means `.param::entry`.
     pub(super) fn isspacep(&mut self, inst: &Inst<'a>) -> Lowered<()> {
-        let opcode = self.opcode(inst)?;
+        let word = inst.modifiers.first().copied().unwrap_or_default();
+        let opcode = match (word, inst.modifiers.len()) {
+            ("shared::cluster", 1) => {
+                Opcode { space: Some(Space::Shared), flags: Flags::CLUSTER, ..Opcode::new(Op::Isspacep, Type::Pred) }
+            }
+            _ if word.contains("::") && !matches!(word, "shared::cta" | "param::entry") => {
+                return Err(self.unsupported("this space of `isspacep` is not supported"));
+            }
+            _ => self.opcode(inst)?,
+        };
         let [dst, address] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
-        if opcode.space == Some(Space::Const) || inst.modifiers.iter().any(|word| word.contains("::")) {
-            return Err(self.unsupported("this space of `isspacep` is not supported"));
-        }
         let address = self.value(address, Type::B64)?;
         let dst = self.named(dst, Type::Pred)?;
         self.emit(InstData::new(opcode, [dst], [address]));

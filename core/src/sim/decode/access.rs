@@ -15,6 +15,8 @@ impl Decoder<'_, '_> {
             kind: AccessKind::Store,
             space: opcode.space,
             ty,
+            elements: if opcode.op.is_texture() { 4 } else { opcode.vector },
+            is_of_bfloats: opcode.has(Flags::BF16),
             extension: if ty.is_signed() { Extension::Sign(ty.bits()) } else { Extension::Zero },
             base: Base::None,
             indices: SmallVec::new(),
@@ -22,12 +24,14 @@ impl Decoder<'_, '_> {
             values: SmallVec::new(),
             operands: SmallVec::new(),
         };
-        if opcode.op == Op::Tex2d {
+        if opcode.op.is_texture() {
             access.kind = AccessKind::Texture(opcode.src_ty);
-            let [texture, x, y] = &data.args[..] else { return Err("a texture takes two coordinates") };
+            let [texture, coordinates @ ..] = &data.args[..] else { return Err("a texture takes coordinates") };
             let Value::Wide(base) = self.value(texture, Type::B64)? else { return Err("a texture has 64 bits") };
             access.base = Base::Wide(base);
-            access.operands.extend([self.value(x, opcode.src_ty)?, self.value(y, opcode.src_ty)?]);
+            for coordinate in coordinates {
+                access.operands.push(self.value(coordinate, opcode.src_ty)?);
+            }
             decoded.kind = Kind::Texture;
         } else {
             let address = data.address().ok_or("the address is missing")?;
@@ -38,7 +42,11 @@ impl Decoder<'_, '_> {
             Op::Ld => access.kind = AccessKind::Load { speculative: opcode.has(Flags::SPEC) },
             Op::Atom | Op::Red => {
                 access.kind = AccessKind::Atomic(opcode.atomic.ok_or("the atomic's operation is missing")?);
-                for operand in data.args.iter().skip(1) {
+                let operands = data.args.iter().skip(1).flat_map(|operand| match operand {
+                    Operand::List(list) => &list[..],
+                    operand => core::slice::from_ref(operand),
+                });
+                for operand in operands {
                     let value = self.value(operand, ty)?;
                     let wide = matches!(value, Value::Wide(_));
                     if wide != is_wide(ty) || matches!(value, Value::Predicate(..)) {
@@ -61,9 +69,9 @@ impl Decoder<'_, '_> {
                 access.values.push(self.frame.reg(reg));
             }
         }
-        let elements = if opcode.op == Op::Tex2d { 4 } else { usize::from(opcode.vector) };
         let count = access.values.len();
-        if count != elements && !(matches!(opcode.op, Op::Red | Op::Atom) && count <= 1) {
+        let may_be_absent = matches!(opcode.op, Op::Red | Op::Atom) && count == 0;
+        if count != usize::from(access.elements) && !may_be_absent {
             return Err("the number of elements differs");
         }
         if access.values.iter().any(|value| matches!(value, Value::Predicate(..))) {

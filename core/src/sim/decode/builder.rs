@@ -16,7 +16,7 @@ use crate::ir::{Block, Func, InputData, Module, ParamType, Space};
 use crate::machine::{Machine, OpClass};
 use crate::sim::error::{ErrorKind, SimError};
 use crate::sim::groups::NOWHERE;
-use crate::sim::memory::region_address;
+use crate::sim::memory::{ordered_globals, region_address};
 
 /// Decodes a kernel and everything that it may call.
 pub(super) fn build(module: &Module, kernel: Func, machine: Machine) -> Result<Program, SimError> {
@@ -108,7 +108,7 @@ impl<'a> Builder<'a> {
             let message = format!("a kernel takes at most 65536 bytes of parameters, not {param_bytes}");
             return Err(SimError::new(ErrorKind::Limit, message));
         }
-        let globals = module.globals.keys().enumerate().map(|(k, global)| (global, region_address(k))).collect();
+        let globals = ordered_globals(module).enumerate().map(|(k, (global, _))| (global, region_address(k))).collect();
         let (mut block_pcs, mut pc) = (Vec::new(), 0);
         for &func in funcs {
             let body = &module.funcs[func];

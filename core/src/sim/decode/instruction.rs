@@ -70,7 +70,7 @@ impl Decoder<'_, '_> {
             Op::Br | Op::BrIf | Op::Switch | Op::Ret | Op::Exit | Op::Call | Op::CallTo => {
                 self.control(data, &mut decoded)?;
             }
-            Op::Ld | Op::St | Op::Atom | Op::Red | Op::Tex2d => self.access(data, &mut decoded)?,
+            Op::Ld | Op::St | Op::Atom | Op::Red | Op::Tex1d | Op::Tex2d => self.access(data, &mut decoded)?,
             Op::Membar => decoded.kind = Kind::Pause,
             Op::Nanosleep => decoded.kind = Kind::Yield,
             Op::Ptx => return Err("the simulator does not know this instruction of PTX"),
@@ -243,13 +243,16 @@ impl Decoder<'_, '_> {
             position += 1;
         }
         if opcode.op == Op::Isspacep {
-            let window = match opcode.space {
-                Some(Space::Shared) => SHARED_WINDOW,
-                Some(Space::Local) => LOCAL_WINDOW,
-                Some(Space::Param) => PARAM_WINDOW,
-                _ => 0,
+            let number = match opcode.space {
+                Some(Space::Shared) => SHARED_WINDOW >> WINDOW_SHIFT,
+                Some(Space::Local) => LOCAL_WINDOW >> WINDOW_SHIFT,
+                Some(Space::Param) => PARAM_WINDOW >> WINDOW_SHIFT,
+                _ => {
+                    let globals = self.builder.module.globals.values();
+                    globals.filter(|global| global.space == Space::Const).count() as u64
+                }
             };
-            slots.b = raw_slot(self.fixed(window >> WINDOW_SHIFT, true));
+            slots.b = raw_slot(self.fixed(number, true));
         }
         if data.args.len() < signature.required_args {
             return Err("an operand is missing");

@@ -59,7 +59,7 @@ pub enum AccessKind {
     Store,
     /// `atom` and `red`.
     Atomic(AtomicOp),
-    /// `tex.2d`: coordinates of that type.
+    /// `tex.1d` and `tex.2d`: coordinates of that type.
     Texture(Type),
 }
 
@@ -72,6 +72,10 @@ pub struct Access {
     pub space: Option<Space>,
     /// The element's type.
     pub ty: Type,
+    /// Elements of each lane.
+    pub elements: u8,
+    /// The elements of an atomic are bfloats.
+    pub is_of_bfloats: bool,
     /// How a loaded element fills its register.
     pub extension: Extension,
     /// The address's parts. A texture's handle is the base.

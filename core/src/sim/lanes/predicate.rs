@@ -8,7 +8,7 @@ use super::vector::below;
 use crate::ir::{Cmp, Combine, Op, Opcode, Space, Type};
 use crate::sim::arith::float::Real;
 use crate::sim::arith::half::F16;
-use crate::sim::memory::WINDOW_SHIFT;
+use crate::sim::memory::{PARAM_WINDOW, REGION_SHIFT, WINDOW_SHIFT};
 
 /// Writes the lanes of `mask` of a predicate.
 #[inline(always)]
@@ -101,17 +101,20 @@ macro_rules! integer_test {
     }};
 }
 
-/// The plain comparison of a `setp`, without its third operand and second destination, and its modifier.
-/// Test of the space of an address; `b` is the number of the space's window.
+/// Test of the space of an address; `b` is the number of the space's window, for global and constant memory the number of
+/// regions that are constant, which are the first ones. The window of parameters is one of global memory.
 pub(super) fn select_isspacep(opcode: Opcode) -> Option<LaneOp> {
     Some(match opcode.space? {
-        // Regions lie above the windows.
-        Space::Global => test!(u64, |a, b| a >> 32 > b),
+        Space::Global => test!(u64, |a, b| {
+            let is_region = a >> 32 > 0 && (a >> REGION_SHIFT).wrapping_sub(1) >= b;
+            is_region || a >> WINDOW_SHIFT == PARAM_WINDOW >> WINDOW_SHIFT
+        }),
+        Space::Const => test!(u64, |a, b| (a >> REGION_SHIFT).wrapping_sub(1) < b),
         Space::Shared | Space::Local | Space::Param => test!(u64, |a, b| a >> WINDOW_SHIFT == b),
-        Space::Const => return None,
     })
 }
 
+/// The plain comparison of a `setp`, without its third operand and second destination, and its modifier.
 pub(super) fn select_setp(opcode: Opcode) -> Option<(LaneOp, u32)> {
     let (cmp, signed) = (opcode.cmp?, opcode.ty.is_signed());
     Some(match opcode.ty {

@@ -1,7 +1,7 @@
 //! Which blocks are on the multiprocessor: they come in the grid's order while there is room for warps and shared memory,
 //! and leave with their last warp. A warp begins with a frame for its kernel's registers.
 
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,12 +10,12 @@ use core::ops::Range;
 use smallvec::SmallVec;
 
 use super::{BlockSlot, CAUSE_BITS, Frame, Front, Simulation, Warp, unflatten};
-use crate::ir::{Func, Function, Module, Space, Special, Type};
+use crate::ir::{Func, Function, Global, Module, Space, Special, Type};
 use crate::sim::bind::{Argument, Bound, pointer_places};
 use crate::sim::decode::{Initial, Program, TRUE, Value};
 use crate::sim::groups::Groups;
 use crate::sim::lanes::Plane;
-use crate::sim::memory::{LOCAL_WINDOW, Memory, RegionKind, region_address, write_number};
+use crate::sim::memory::{LOCAL_WINDOW, Memory, RegionKind, ordered_globals, region_address, write_number};
 use crate::sim::together::FrameBase;
 
 impl Simulation {
@@ -196,15 +196,22 @@ pub(super) fn lay_out(module: &Module, kernel: Func, program: &Program, bound: &
         }
     }
     let mut memory = Memory::new(params, program.local_bytes);
-    for global in module.globals.values() {
+    let places: BTreeMap<Global, usize> =
+        ordered_globals(module).enumerate().map(|(place, (id, _))| (id, place)).collect();
+    for (id, global) in ordered_globals(module) {
+        let texture = bound.textures.iter().find(|(texture, _)| *texture == id);
+        if let Some((_, Argument::Texture(width, height, bytes))) = texture {
+            let kind = RegionKind::Texture { width: *width, height: *height };
+            memory.add(global.name.clone(), kind, Type::F32, bytes.clone());
+            continue;
+        }
         let size = global.ty.bytes() as usize;
         let mut bytes = vec![0; global.len as usize * size];
         for (chunk, bits) in bytes.chunks_mut(size).zip(global.init.iter().flatten()) {
             chunk.copy_from_slice(&bits.to_le_bytes()[..size]);
         }
         for address in &global.addresses {
-            // Globals are the first regions, in their order.
-            let value = region_address(address.global.as_u32() as usize).wrapping_add(address.offset as u64);
+            let value = region_address(places[&address.global]).wrapping_add(address.offset as u64);
             let start = address.element as usize * size;
             bytes[start..start + size].copy_from_slice(&value.to_le_bytes()[..size]);
         }

@@ -359,7 +359,7 @@ pub fn describe_kind(kind: ArgKind) -> String {
         ArgKind::Predicate => String::from("a predicate register"),
         ArgKind::Address => String::from("an address such as `x[i]` or `[r + 16]`"),
         ArgKind::Elements(ty, count) => format!("{count} values of type {ty} in braces"),
-        ArgKind::Texture => String::from("a `tex2d` parameter"),
+        ArgKind::Texture => String::from("a `tex2d` parameter or a `texref`"),
         ArgKind::Input => String::from("the name of an input"),
         ArgKind::Special => String::from("a special register such as `%clock`"),
         ArgKind::Kept => String::from("a register or an array"),
