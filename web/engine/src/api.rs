@@ -45,9 +45,13 @@ pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> 
         if options.emit == Dialect::Ptx {
             guard_loads(&mut steps);
         }
+        let mut launched = module.clone();
+        options.run.replace_launches(&mut launched)?;
+        let kernels: Vec<Func> = launched.kernels().collect();
+        derive::derive_launches(&mut launched, &kernels);
+        let launch = (options.emit == Dialect::Ptx).then(|| text::print_launches(launched.launches.clone()));
         if options.run.launch.is_none() {
-            let kernels: Vec<Func> = module.kernels().collect();
-            derive::derive_launches(&mut module, &kernels);
+            module = launched;
         }
         let launches = tell_of_runs(&mut module, &options)?;
         let options_of_session =
@@ -60,7 +64,7 @@ pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> 
             Dialect::Wir => text::print(session.module()),
             Dialect::Ptx => emit_ptx(session.module(), options.plain_loads)?,
         };
-        Ok(OptimizeReport::new(&session, text))
+        Ok(OptimizeReport { launch, ..OptimizeReport::new(&session, text) })
     })
 }
 
