@@ -33,6 +33,8 @@ const SMALL: [([u32; 3], [u32; 3]); 3] = [([1; 3], [32, 1, 1]), ([1; 3], [8, 1, 
 pub(super) enum Aim {
     /// An access or a trap is to be avoided.
     Run,
+    /// A subscript below 0 is to be avoided.
+    Raise,
     /// Fewer instructions.
     Shorten,
     /// A branch is to go the other way.
@@ -116,11 +118,12 @@ fn numbers(trial: &Trial, now: i64, causes: &Causes, aim: Aim) -> Vec<i64> {
     let mut list: Vec<i64> = Vec::new();
     match aim {
         Aim::Shorten => list.extend(SHORT.iter().filter(|&&number| number < now)),
-        Aim::Run => {
+        Aim::Run | Aim::Raise => {
             let mut others: Vec<i64> = trial.numbers.clone();
             others.sort_unstable();
             others.dedup();
-            list.extend(NUMBERS.iter().take(2).copied().chain(others).chain(NUMBERS).chain(compared));
+            let first: &[i64] = if aim == Aim::Raise { &[256, 1024, 64] } else { &[1, 4] };
+            list.extend(first.iter().copied().chain(others).chain(NUMBERS).chain(compared));
         }
         Aim::Reach => {
             // A few threads are left over where there are many.
@@ -137,6 +140,7 @@ fn elements(causes: &Causes, aim: Aim) -> Vec<(i64, i64)> {
         let compared = causes.constants.iter().filter(|number| (-1..=LARGEST).contains(*number));
         list.extend(compared.map(|&number| ((number - 1).min(0), number + 1)));
     }
+    list.extend((aim == Aim::Raise).then_some((1, 16)));
     list.extend(ELEMENTS);
     list
 }

@@ -85,6 +85,8 @@ pub(super) struct Reaches {
     pub arrays: BTreeMap<Array, Reach>,
     /// Instructions evaluated.
     pub evaluated: u32,
+    /// Instructions evaluated, and registers joined.
+    pub work: u64,
     /// The analysis gave up; everything is unbounded.
     pub gave_up: bool,
 }
@@ -168,8 +170,8 @@ pub(super) fn reaches(module: &Module, kernel: &Function, trial: &Trial) -> Reac
         if !last {
             let stored: Vec<(usize, Option<Value>)> =
                 analysis.reaches.params.iter().map(|(&index, reach)| (index, reach.stored)).collect();
-            let gave_up = analysis.reaches.gave_up;
-            analysis.reaches = Reaches { gave_up, ..Reaches::default() };
+            let Reaches { gave_up, work, .. } = analysis.reaches;
+            analysis.reaches = Reaches { gave_up, work, ..Reaches::default() };
             for (index, value) in stored {
                 analysis.reaches.params.entry(index).or_default().stored = value;
             }
@@ -177,6 +179,7 @@ pub(super) fn reaches(module: &Module, kernel: &Function, trial: &Trial) -> Reac
     }
     let Analysis { mut reaches, budget, .. } = analysis;
     reaches.evaluated = BUDGET - budget;
+    reaches.work += u64::from(reaches.evaluated);
     reaches.unify_pointees();
     let all = reaches.params.values_mut().chain(reaches.arrays.values_mut()).chain(reaches.pointees.values_mut());
     for reach in all {
@@ -341,6 +344,7 @@ impl Analysis<'_> {
                 return states;
             }
             for (target, state) in self.edges(func, block, &state) {
+                self.reaches.work += state.values.len() as u64;
                 let changed = match states.get_mut(&target) {
                     None => {
                         states.insert(target, state);
@@ -366,6 +370,7 @@ impl Analysis<'_> {
                 let Some(mut state) = states.get(&block).cloned() else { continue };
                 self.run(func, block, &mut state, clamps, depth);
                 for (target, state) in self.edges(func, block, &state) {
+                    self.reaches.work += state.values.len() as u64;
                     match fresh.get_mut(&target) {
                         None => {
                             fresh.insert(target, state);

@@ -18,7 +18,7 @@
 //! stated is in every guess.
 //!
 //! Cost: [`ANALYSED`] instructions that [`reaches`] evaluates and [`FUEL`] warp instructions of dry runs, at most; a
-//! small part of them, [`COVERING`], for step 4.
+//! small part of them, [`COVERING`] and [`COVERING_WORK`], for step 4.
 
 use super::causes::{Causes, Definitions};
 use super::fills::{fill, pointee};
@@ -46,6 +46,8 @@ const FUEL_OF_NEXT: u64 = 250_000;
 pub(super) const GROWTHS: usize = 24;
 /// Bytes beyond which no buffer grows: an address further away is not a matter of size.
 const LARGEST: u64 = 1 << 24;
+/// Bytes beyond which no buffer grows before step 3.
+const LARGEST_AT_FIRST: u64 = 1 << 20;
 /// Bytes that a dry run fills in the time of a warp instruction.
 const BYTES_FILLED: u64 = 16;
 /// Bytes of the widest access of a lane.
@@ -60,8 +62,10 @@ const SINGLE_NUMBERS: [i64; 4] = [1, 4, 64, 0];
 const GUIDED: u32 = 96;
 /// Branches, the most frequent ones, that a lack of fuel is blamed on.
 const HOT: usize = 3;
-/// Instructions analysed and warp instructions run, each, for step 4.
-const COVERING: u64 = 1_000_000;
+/// Warp instructions of dry runs for step 4.
+const COVERING: u64 = 500_000;
+/// Instructions evaluated and registers joined for step 4.
+const COVERING_WORK: u64 = 10_000_000;
 /// Guesses of step 4.
 const COVERING_GUESSES: u32 = 48;
 /// Changes of step 4 for one branch.
@@ -104,6 +108,8 @@ struct Run {
     failed: Option<(Site, Block)>,
     /// Bytes from the start of the nearest memory to the address that failed.
     distance: u64,
+    /// Whether the address is before that memory.
+    is_before: bool,
     reached: BTreeSet<(Func, Block)>,
     /// Conditional branches that were executed, the most frequent first.
     branches: Vec<Site>,
@@ -125,10 +131,15 @@ pub(super) fn search(module: &Module, kernel: &Function, stated: &Stated) -> Lau
         fuel: FUEL,
         fuel_of_one: FUEL_OF_ONE,
         analysed: ANALYSED,
+        work: u64::MAX,
+        largest: LARGEST_AT_FIRST,
         first: None,
         lacks_fuel: None,
     };
-    for (number, trial) in search.trials().into_iter().enumerate() {
+    let trials = search.trials();
+    // The usual guess comes a second time, when buffers may grow further.
+    let again = trials[..1].to_vec();
+    for (number, trial) in trials[..1].iter().chain(&again).chain(&trials[1..]).cloned().enumerate() {
         if search.is_spent() {
             break;
         }
@@ -139,10 +150,12 @@ pub(super) fn search(module: &Module, kernel: &Function, stated: &Stated) -> Lau
         if run.outcome == Outcome::Refused {
             break;
         }
-        if number == 0
-            && let Some((guess, run)) = search.guided(guess, run)
-        {
-            return search.covering(guess, run);
+        if number == 0 {
+            if let Some((guess, run)) = search.guided(guess, run) {
+                return search.covering(guess, run);
+            }
+            search.largest = LARGEST;
+            search.tried.clear();
         }
     }
     search.lacks_fuel.or(search.first).unwrap_or_else(|| Launch::new(kernel.name.clone()))
@@ -162,6 +175,10 @@ struct Search<'m> {
     fuel_of_one: u64,
     /// Instructions that are left for analyses.
     analysed: u64,
+    /// Analysis work that is left for step 4.
+    work: u64,
+    /// Bytes beyond which no buffer grows.
+    largest: u64,
     /// Launch of the first guess.
     first: Option<Launch>,
     /// First launch that only lacked fuel.
@@ -170,7 +187,7 @@ struct Search<'m> {
 
 impl<'m> Search<'m> {
     fn is_spent(&self) -> bool {
-        self.fuel == 0 || self.analysed == 0
+        self.fuel == 0 || self.analysed == 0 || self.work == 0
     }
 
     /// Analyses a guess and runs it; none if that was done before.
@@ -181,6 +198,7 @@ impl<'m> Search<'m> {
         self.tried.push(trial.clone());
         let reaches = reaches(self.module, self.kernel, &trial);
         self.analysed = self.analysed.saturating_sub(u64::from(reaches.evaluated));
+        self.work = self.work.saturating_sub(reaches.work);
         let mut guess = Guess { reaches, trial, sizes: Sizes::default() };
         let run = self.dry_runs(&mut guess);
         match run.outcome {
@@ -203,12 +221,14 @@ impl<'m> Search<'m> {
     fn guided(&mut self, mut guess: Guess, mut run: Run) -> Option<(Guess, Run)> {
         let mut seen: BTreeSet<Site> = BTreeSet::new();
         let mut attempts = GUIDED;
+        // The rest is for step 3.
+        let (least_fuel, least_analysed) = (self.fuel / 2, self.analysed / 2);
         'moves: loop {
             seen.extend(run.failed.map(|(site, _)| site));
             let (causes, aim) = self.causes(&guess, &run);
             for trial in changes(&guess.trial, &causes, aim, self.stated, &self.shapes) {
                 attempts -= 1;
-                if attempts == 0 || self.is_spent() {
+                if attempts == 0 || self.fuel <= least_fuel || self.analysed <= least_analysed {
                     return None;
                 }
                 let Some((next, found)) = self.attempt(trial) else { continue };
@@ -242,7 +262,7 @@ impl<'m> Search<'m> {
                 if causes.list.is_empty() {
                     causes = definitions.of_branches(definitions.branches_before(site.0, block), reaches);
                 }
-                (causes, Aim::Run)
+                (causes, if run.is_before { Aim::Raise } else { Aim::Run })
             }
             _ => (Causes::default(), Aim::Run),
         }
@@ -251,7 +271,7 @@ impl<'m> Search<'m> {
     /// The launch of a guess that runs, or of one that reaches more blocks.
     fn covering(&mut self, mut guess: Guess, mut run: Run) -> Launch {
         self.fuel = self.fuel.min(COVERING);
-        self.analysed = self.analysed.min(COVERING);
+        self.work = COVERING_WORK;
         self.fuel_of_one = FUEL_OF_NEXT;
         let mut attempts = COVERING_GUESSES;
         'moves: loop {
@@ -335,12 +355,10 @@ impl<'m> Search<'m> {
         loop {
             let mut run = self.dry_run(&self.launch(guess));
             match run.outcome {
-                Outcome::Beyond(path, end) if end <= LARGEST && growths < GROWTHS && self.fuel > least => {
+                Outcome::Beyond(path, end) if end <= self.largest && growths < GROWTHS && self.fuel > least => {
                     guess.sizes.memory.insert(path, end.next_power_of_two());
                 }
-                Outcome::BeyondShared(end)
-                    if growths < GROWTHS && self.kernel.arrays.values().any(|array| array.len.is_none()) =>
-                {
+                Outcome::BeyondShared(end) if growths < GROWTHS && shared_grows(self.kernel, end) => {
                     guess.sizes.shared = end.next_power_of_two();
                 }
                 Outcome::Beyond(..) | Outcome::BeyondShared(_) => {
@@ -356,8 +374,14 @@ impl<'m> Search<'m> {
     fn dry_run(&mut self, launch: &Launch) -> Run {
         let fuel = self.fuel.min(self.fuel_of_one);
         let settings = Settings { fuel, ..Settings::default() };
-        let without_run =
-            |outcome| Run { outcome, failed: None, distance: 0, reached: BTreeSet::new(), branches: Vec::new() };
+        let without_run = |outcome| Run {
+            outcome,
+            failed: None,
+            distance: 0,
+            is_before: false,
+            reached: BTreeSet::new(),
+            branches: Vec::new(),
+        };
         let mut simulation = match Simulation::new(self.module, self.func, launch, &settings, Machine::default()) {
             Ok(simulation) => simulation,
             Err(error) if error.kind == ErrorKind::Program => return without_run(Outcome::Refused),
@@ -375,10 +399,10 @@ impl<'m> Search<'m> {
         let failed = error.as_ref().and_then(|error| error.place.as_ref());
         let failed = failed.map(|place| ((place.func, place.inst), place.block));
         let address = error.as_ref().and_then(|error| error.place.as_ref()?.address);
-        let distance = address.map_or(0, |address| match simulation.nearest(address) {
-            Some(Nearest::Param(_, at) | Nearest::Pointee(_, at)) => at.unsigned_abs(),
-            Some(Nearest::Shared(at)) => at,
-            None => address,
+        let (distance, is_before) = address.map_or((0, false), |address| match simulation.nearest(address) {
+            Some(Nearest::Param(_, at) | Nearest::Pointee(_, at)) => (at.unsigned_abs(), at < 0),
+            Some(Nearest::Shared(at)) => (at, false),
+            None => (address, false),
         });
         let outcome = error.map_or(Outcome::Ran, |error| outcome(&simulation, &error));
         let mut reached = BTreeSet::new();
@@ -394,7 +418,7 @@ impl<'m> Search<'m> {
         }
         branches.sort_by_key(|&(issues, _)| core::cmp::Reverse(issues));
         let branches = branches.into_iter().map(|(_, branch)| branch).collect();
-        Run { outcome, failed, distance, reached, branches }
+        Run { outcome, failed, distance, is_before, reached, branches }
     }
 
     fn launch(&self, guess: &Guess) -> Launch {
@@ -462,6 +486,12 @@ pub(super) fn try_launch(module: &Module, kernel: &Function, launch: &Launch) ->
     }
 }
 
+/// Whether shared memory whose size the launch says can reach that far.
+fn shared_grows(kernel: &Function, end: u64) -> bool {
+    let most = u64::from(Machine::default().limits().shared_bytes);
+    kernel.arrays.values().any(|array| array.len.is_none()) && end.next_power_of_two() <= most
+}
+
 /// Whether the memory that a dry run went beyond could grow, which it then has.
 pub(super) fn enlarge(kernel: &Function, launch: &mut Launch, outcome: &Outcome) -> bool {
     match outcome {
@@ -476,9 +506,9 @@ pub(super) fn enlarge(kernel: &Function, launch: &mut Launch, outcome: &Outcome)
                 _ => false,
             }
         }
-        Outcome::BeyondShared(end) if kernel.arrays.values().any(|array| array.len.is_none()) => {
+        Outcome::BeyondShared(end) if shared_grows(kernel, *end) => {
             launch.shared = Some(end.next_power_of_two() as u32);
-            *end <= LARGEST
+            true
         }
         _ => false,
     }
