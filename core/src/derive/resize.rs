@@ -9,12 +9,12 @@
 //! ```
 //!
 //! 1. Integers that are as many as the threads along some axes, or [`LEFT_OVER`] fewer, follow the sizes.
-//! 2. The kernel's reach is analysed at both sizes. A buffer that is about as long as the kernel reaches follows the
-//!    reach by the same number of elements; another one grows and shrinks by the same factor as its reach.
+//! 2. The kernel's reach is analysed at both sizes. A buffer follows the reach: its length is a multiple of the reach and
+//!    some elements more or fewer, at the old sizes and at the new ones.
 //! 3. The launch is tried in the simulator, and buffers that are too small grow.
 //!
 //! All else stays: what is resized is the launch that goes with the program, so a program that passes have changed gets
-//! the buffers that its source gets, as long as both reach equally far. Cost: two analyses and the dry runs.
+//! the buffers that its source gets, where accesses that are gone were so many elements or times further. Cost: two analyses and the dry runs.
 
 use super::insts;
 use super::ranges::{Reaches, reaches};
@@ -23,9 +23,6 @@ use super::stated::Stated;
 use super::trial::{ELEMENT, LEFT_OVER, Trial};
 use crate::ir::{AddressBase, Fill, Function, Launch, Module, Number, Op, ParamType, Symbol, Type, ValueSource};
 use alloc::vec::Vec;
-
-/// Elements that a buffer has beyond the reach are few if the reach is this many times as long.
-const FEW: i64 = 8;
 
 /// The launch at the sizes and numbers that are stated; none if it does not run at them.
 pub(super) fn resized(module: &Module, kernel: &Function, launch: &Launch, stated: &Stated) -> Option<Launch> {
@@ -68,18 +65,13 @@ fn end(reaches: &Reaches, param: usize, path: &[crate::ir::PointerStep]) -> Opti
     reaches.pointees.get(&(param, path.to_vec()))?.end
 }
 
-/// Elements of a buffer that follows its reach: as many more or fewer as before, if these are few, else by the same
-/// factor.
+/// Elements of a buffer that follows its reach: a multiple of it, and as many more or fewer as before.
 fn length(len: u32, bytes: u64, old: Option<u64>, new: Option<u64>) -> u32 {
     let (Some(old), Some(new)) = (old, new) else { return len };
-    let elements = |end: u64| i64::try_from(end.max(1).div_ceil(bytes)).unwrap_or(i64::MAX);
-    let (old, new, len) = (elements(old), elements(new), i64::from(len));
-    let length = match len - old {
-        more if more.saturating_mul(FEW) <= old && more.saturating_mul(-FEW) <= old => new.saturating_add(more),
-        _ => i64::try_from((i128::from(len) * i128::from(new) + i128::from(old) - 1) / i128::from(old))
-            .unwrap_or(i64::MAX),
-    };
-    u32::try_from(length.max(1)).unwrap_or(u32::MAX)
+    let elements = |end: u64| i128::from(end.max(1).div_ceil(bytes));
+    let (old, new, len) = (elements(old), elements(new), i128::from(len));
+    let times = (2 * len + old) / (2 * old);
+    u32::try_from((times * new + len - times * old).max(1)).unwrap_or(u32::MAX)
 }
 
 /// The guess whose sizes are the stated ones.

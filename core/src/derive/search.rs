@@ -41,7 +41,7 @@ const FUEL: u64 = 6_000_000;
 /// Warp instructions of one dry run; a launch that takes longer counts as one that may not end.
 const FUEL_OF_ONE: u64 = 2_000_000;
 /// Fuel of a dry run once a guess has lacked it.
-const FUEL_OF_NEXT: u64 = 250_000;
+const FUEL_OF_NEXT: u64 = 200_000;
 /// Times that a launch grows; then the guess fails.
 pub(super) const GROWTHS: usize = 24;
 /// Bytes beyond which no buffer grows: an address further away is not a matter of size.
@@ -222,7 +222,7 @@ impl<'m> Search<'m> {
         let mut seen: BTreeSet<Site> = BTreeSet::new();
         let mut attempts = GUIDED;
         // The rest is for step 3.
-        let (least_fuel, least_analysed) = (self.fuel / 2, self.analysed / 2);
+        let (least_fuel, least_analysed) = (self.fuel / 8, self.analysed / 2);
         'moves: loop {
             seen.extend(run.failed.map(|(site, _)| site));
             let (causes, aim) = self.causes(&guess, &run);

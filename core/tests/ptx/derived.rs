@@ -435,40 +435,44 @@ done:
 #[test]
 fn an_optimised_program_is_resized_as_its_source() {
     // Dead code reads further than the rest, so a launch derived from the optimised text would have a smaller buffer.
-    let source = "\
-kernel k(n: u32, x: ptr.global, y: ptr.global) {
+    let kernel = |dead: &str| {
+        wir(&format!(
+            "\
+kernel k(n: u32, x: ptr.global, y: ptr.global) {{
 entry:
     i = mad.u32 %ctaid, %ntid, %tid
     p = setp.lt.u32 i, n
     br p, body, done
 body:
-    dead = ld.global.u32 x[i + 3]
-    v = ld.global.u32 x[i]
+{dead}    v = ld.global.u32 x[i]
     st.global.u32 y[i], v
     br done
 done:
     ret
-}
-";
-    let mut module = wir(source);
-    let kernel = module.kernels().next().expect("a kernel");
-    derive_launches(&mut module, &[kernel]);
-    let without = source.replace("    dead = ld.global.u32 x[i + 3]\n", "");
-    let mut optimised = wir(&without);
-    optimised.launches.clone_from(&module.launches);
+}}
+"
+        ))
+    };
+    let mut optimised = kernel("");
+    let func = optimised.kernels().next().expect("a kernel");
     let sized = |module: &Module, texts: &[&str]| {
         let mut module = module.clone();
         let mut settings = Settings::default();
         texts.iter().for_each(|text| settings.set(text).expect("a setting"));
-        resize_launches(&mut module, &[kernel], &[settings]);
+        resize_launches(&mut module, &[func], &[settings]);
         module.launches[0].clone()
     };
-    for texts in [&["block=96"][..], &["grid=2"], &["n=7"], &["grid=3", "block=32"], &[]] {
-        let (a, b) = (sized(&module, texts), sized(&optimised, texts));
-        assert_eq!(a, b, "{texts:?}");
-        run(&optimised, kernel, &b);
+    for subscript in ["i + 3", "i + 100", "2*i", "3*i + 2"] {
+        let mut module = kernel(&format!("    dead = ld.global.u32 x[{subscript}]\n"));
+        derive_launches(&mut module, &[func]);
+        optimised.launches.clone_from(&module.launches);
+        for texts in [&["block=96"][..], &["grid=2"], &["n=7"], &["grid=3", "block=32"], &[]] {
+            let (a, b) = (sized(&module, texts), sized(&optimised, texts));
+            assert_eq!(a, b, "{subscript} {texts:?}");
+            run(&module, func, &b);
+        }
     }
     // Buffers and numbers stay where that is asked for.
-    let kept = sized(&module, &["block=96", "resize=off"]);
-    assert_eq!(kept.bindings, module.launches[0].bindings);
+    let kept = sized(&optimised, &["block=96", "resize=off"]);
+    assert_eq!(kept.bindings, optimised.launches[0].bindings);
 }
