@@ -24,6 +24,7 @@
 //! for change the launch that goes with the program ([`resize`]); it is derived anew only if it does not run at them.
 
 mod causes;
+mod dry_run;
 mod fills;
 mod guided;
 mod interval;

@@ -16,9 +16,11 @@
 //! All else stays: what is resized is the launch that goes with the program, so a program that passes have changed gets
 //! the buffers that its source gets, where accesses that are gone were so many elements or times further. Cost: two analyses and the dry runs.
 
+use super::dry_run::{FUEL_OF_ONE, GROWTHS, Outcome, dry_run, enlarge};
 use super::insts;
 use super::ranges::{Reaches, reaches};
-use super::search::{GROWTHS, Outcome, dynamic_shared, enlarge, try_launch};
+use super::search::dynamic_shared;
+use super::sizes::roles;
 use super::stated::Stated;
 use super::trial::{ELEMENT, LEFT_OVER, Trial};
 use crate::ir::{AddressBase, Fill, Function, Launch, Module, Number, Op, ParamType, Symbol, Type, ValueSource};
@@ -48,8 +50,9 @@ pub(super) fn resized(module: &Module, kernel: &Function, launch: &Launch, state
             _ => {}
         }
     }
+    let func = module.func_by_name(&kernel.name)?;
     for _ in 0..=GROWTHS {
-        match try_launch(module, kernel, &resized) {
+        match dry_run(module, func, &resized, FUEL_OF_ONE).outcome {
             Outcome::Ran | Outcome::OutOfFuel => return Some(resized),
             outcome if enlarge(kernel, &mut resized, &outcome) => {}
             _ => return None,
@@ -83,12 +86,16 @@ fn followed(kernel: &Function, before: &Trial, stated: &Stated) -> Trial {
         let along = |axis: usize| i64::from(trial.grid[axis]) * i64::from(trial.block[axis]);
         (0..3).filter(|axis| axes & 1 << axis != 0).map(along).product::<i64>()
     };
+    let roles = roles(kernel);
     for (index, param) in kernel.params.iter().enumerate() {
         let number = before.numbers[index];
         let is_number = matches!(param.ty, ParamType::Scalar(ty) if !ty.is_float());
         let follows =
             |(axes, fewer): &(u8, i64)| threads(before, *axes) > 1 && threads(before, *axes) - fewer == number;
-        let all_axes = [0, LEFT_OVER].into_iter().flat_map(|fewer| [1, 2, 4, 3, 5, 6, 7].map(|axes| (axes, fewer)));
+        // Where grid and block are square, the threads that the number bounds tell along which axis it follows.
+        let bounded = param.reg.and_then(|reg| roles.get(&reg)).copied().unwrap_or(0);
+        let axes = [bounded, 1, 2, 4, 3, 5, 6, 7];
+        let all_axes = [0, LEFT_OVER].into_iter().flat_map(|fewer| axes.map(|axes| (axes, fewer)));
         if is_number && let Some((axes, fewer)) = all_axes.into_iter().find(follows) {
             after.numbers[index] = (threads(&after, axes) - fewer).max(1);
         }

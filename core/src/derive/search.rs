@@ -21,6 +21,7 @@
 //! small part of them, [`COVERING`] and [`COVERING_WORK`], for step 4.
 
 use super::causes::{Causes, Definitions};
+use super::dry_run::{FUEL_OF_ONE, GROWTHS, LARGEST, Outcome, Run, dry_run, shared_grows};
 use super::fills::{fill, pointee};
 use super::guided::{Aim, Shapes, changes};
 use super::ranges::{PointerPath, Reaches, Site, reaches};
@@ -28,9 +29,8 @@ use super::shapes::shapes;
 use super::sizes::{NUMBER, numbers, roles};
 use super::stated::Stated;
 use super::trial::{ELEMENT, Trial};
-use crate::ir::{Binding, Block, Fill, FillKey, Func, Function, Launch, Module, Op, ParamType, Reg, Span};
-use crate::machine::Machine;
-use crate::sim::{ErrorKind, Nearest, Progress, Settings, SimError, Simulation, derive_draws};
+use crate::ir::{Binding, Fill, FillKey, Func, Function, Launch, Module, ParamType, Reg, Span};
+use crate::sim::derive_draws;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
@@ -38,20 +38,10 @@ use alloc::vec::Vec;
 const ANALYSED: u64 = 8_000_000;
 /// Warp instructions of all dry runs; after them the best guess so far is taken.
 const FUEL: u64 = 6_000_000;
-/// Warp instructions of one dry run; a launch that takes longer counts as one that may not end.
-const FUEL_OF_ONE: u64 = 2_000_000;
 /// Fuel of a dry run once a guess has lacked it.
 const FUEL_OF_NEXT: u64 = 200_000;
-/// Times that a launch grows; then the guess fails.
-pub(super) const GROWTHS: usize = 24;
-/// Bytes beyond which no buffer grows: an address further away is not a matter of size.
-const LARGEST: u64 = 1 << 24;
 /// Bytes beyond which no buffer grows before step 3.
 const LARGEST_AT_FIRST: u64 = 1 << 20;
-/// Bytes that a dry run fills in the time of a warp instruction.
-const BYTES_FILLED: u64 = 16;
-/// Bytes of the widest access of a lane.
-const WIDEST_ACCESS: u64 = 16;
 /// Bytes of shared memory that the launch has where the analysis finds no bound.
 const SHARED: u64 = 48 << 10;
 /// Values for the parameters that bound nothing, after the usual one.
@@ -85,34 +75,6 @@ struct Guess {
 struct Sizes {
     memory: BTreeMap<PointerPath, u64>,
     shared: u64,
-}
-
-/// End of a dry run.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Outcome {
-    Ran,
-    OutOfFuel,
-    /// An access ended that many bytes after the start of a buffer.
-    Beyond(PointerPath, u64),
-    /// An access ended that many bytes after the start of shared memory.
-    BeyondShared(u64),
-    Failed,
-    /// The simulator cannot run the kernel under any launch.
-    Refused,
-}
-
-/// What a dry run showed.
-struct Run {
-    outcome: Outcome,
-    /// Instruction that failed.
-    failed: Option<(Site, Block)>,
-    /// Bytes from the start of the nearest memory to the address that failed.
-    distance: u64,
-    /// Whether the address is before that memory.
-    is_before: bool,
-    reached: BTreeSet<(Func, Block)>,
-    /// Conditional branches that were executed, the most frequent first.
-    branches: Vec<Site>,
 }
 
 /// A derived launch that keeps to what is stated.
@@ -353,7 +315,8 @@ impl<'m> Search<'m> {
         // A guess that has run for long before it fails is not worth growing.
         let least = self.fuel.saturating_sub(self.fuel_of_one);
         loop {
-            let mut run = self.dry_run(&self.launch(guess));
+            let mut run = dry_run(self.module, self.func, &self.launch(guess), self.fuel.min(self.fuel_of_one));
+            self.fuel = self.fuel.saturating_sub(run.cost);
             match run.outcome {
                 Outcome::Beyond(path, end) if end <= self.largest && growths < GROWTHS && self.fuel > least => {
                     guess.sizes.memory.insert(path, end.next_power_of_two());
@@ -369,56 +332,6 @@ impl<'m> Search<'m> {
             }
             growths += 1;
         }
-    }
-
-    fn dry_run(&mut self, launch: &Launch) -> Run {
-        let fuel = self.fuel.min(self.fuel_of_one);
-        let settings = Settings { fuel, ..Settings::default() };
-        let without_run = |outcome| Run {
-            outcome,
-            failed: None,
-            distance: 0,
-            is_before: false,
-            reached: BTreeSet::new(),
-            branches: Vec::new(),
-        };
-        let mut simulation = match Simulation::new(self.module, self.func, launch, &settings, Machine::default()) {
-            Ok(simulation) => simulation,
-            Err(error) if error.kind == ErrorKind::Program => return without_run(Outcome::Refused),
-            Err(_) => return without_run(Outcome::Failed),
-        };
-        let error = loop {
-            match simulation.run(u64::MAX) {
-                Ok(Progress::Running) => {}
-                Ok(_) => break None,
-                Err(error) => break Some(error),
-            }
-        };
-        let filled: usize = simulation.memory().regions.iter().map(|region| region.bytes.len()).sum();
-        self.fuel = self.fuel.saturating_sub(simulation.issued() + filled as u64 / BYTES_FILLED);
-        let failed = error.as_ref().and_then(|error| error.place.as_ref());
-        let failed = failed.map(|place| ((place.func, place.inst), place.block));
-        let address = error.as_ref().and_then(|error| error.place.as_ref()?.address);
-        let (distance, is_before) = address.map_or((0, false), |address| match simulation.nearest(address) {
-            Some(Nearest::Param(_, at) | Nearest::Pointee(_, at)) => (at.unsigned_abs(), at < 0),
-            Some(Nearest::Shared(at)) => (at, false),
-            None => (address, false),
-        });
-        let outcome = error.map_or(Outcome::Ran, |error| outcome(&simulation, &error));
-        let mut reached = BTreeSet::new();
-        let mut branches: Vec<(u64, Site)> = Vec::new();
-        let program = simulation.program();
-        for (counts, location) in simulation.statistics().insts.iter().zip(&program.locations) {
-            if counts.active_issues() > 0 {
-                reached.insert((location.func, location.block));
-                if self.module.funcs[location.func].insts[location.inst].opcode.op == Op::BrIf {
-                    branches.push((counts.active_issues(), (location.func, location.inst)));
-                }
-            }
-        }
-        branches.sort_by_key(|&(issues, _)| core::cmp::Reverse(issues));
-        let branches = branches.into_iter().map(|(_, branch)| branch).collect();
-        Run { outcome, failed, distance, is_before, reached, branches }
     }
 
     fn launch(&self, guess: &Guess) -> Launch {
@@ -448,69 +361,6 @@ impl<'m> Search<'m> {
             launch.bindings.push(binding(key(path.0), path.1.clone(), fill));
         }
         launch
-    }
-}
-
-fn outcome(simulation: &Simulation, error: &SimError) -> Outcome {
-    let address = error.place.as_ref().and_then(|place| place.address);
-    let beyond = |path, at: i64| match u64::try_from(at) {
-        Ok(at) => Outcome::Beyond(path, at + WIDEST_ACCESS),
-        Err(_) => Outcome::Failed,
-    };
-    match (error.kind, address.and_then(|address| simulation.nearest(address))) {
-        (ErrorKind::Fuel, _) => Outcome::OutOfFuel,
-        (ErrorKind::OutOfBounds, Some(Nearest::Param(index, at))) => beyond((index, Vec::new()), at),
-        (ErrorKind::OutOfBounds, Some(Nearest::Pointee(line, at))) => {
-            let pointee = &simulation.bound().pointees[line];
-            beyond((pointee.param, pointee.path.clone()), at)
-        }
-        (ErrorKind::OutOfBounds, Some(Nearest::Shared(at))) => Outcome::BeyondShared(at + WIDEST_ACCESS),
-        _ => Outcome::Failed,
-    }
-}
-
-/// End of one dry run of a launch.
-pub(super) fn try_launch(module: &Module, kernel: &Function, launch: &Launch) -> Outcome {
-    let Some(func) = module.func_by_name(&kernel.name) else { return Outcome::Refused };
-    let settings = Settings { fuel: FUEL_OF_ONE, ..Settings::default() };
-    let mut simulation = match Simulation::new(module, func, launch, &settings, Machine::default()) {
-        Ok(simulation) => simulation,
-        Err(_) => return Outcome::Failed,
-    };
-    loop {
-        match simulation.run(u64::MAX) {
-            Ok(Progress::Running) => {}
-            Ok(_) => return Outcome::Ran,
-            Err(error) => return outcome(&simulation, &error),
-        }
-    }
-}
-
-/// Whether shared memory whose size the launch says can reach that far.
-fn shared_grows(kernel: &Function, end: u64) -> bool {
-    let most = u64::from(Machine::default().limits().shared_bytes);
-    kernel.arrays.values().any(|array| array.len.is_none()) && end.next_power_of_two() <= most
-}
-
-/// Whether the memory that a dry run went beyond could grow, which it then has.
-pub(super) fn enlarge(kernel: &Function, launch: &mut Launch, outcome: &Outcome) -> bool {
-    match outcome {
-        Outcome::Beyond((param, path), end) if *end <= LARGEST => {
-            let name = &kernel.params[*param].name;
-            let is_it = |binding: &&mut Binding| binding.key.is_of(*param, name) && binding.path == *path;
-            match launch.bindings.iter_mut().rev().find(is_it) {
-                Some(Binding { fill: Fill::Buffer { ty, len, .. }, is_derived: true, .. }) => {
-                    *len = end.next_power_of_two().div_ceil(u64::from(ty.bytes())) as u32;
-                    true
-                }
-                _ => false,
-            }
-        }
-        Outcome::BeyondShared(end) if shared_grows(kernel, *end) => {
-            launch.shared = Some(end.next_power_of_two() as u32);
-            true
-        }
-        _ => false,
     }
 }
 

@@ -476,3 +476,33 @@ done:
     let kept = sized(&optimised, &["block=96", "resize=off"]);
     assert_eq!(kept.bindings, optimised.launches[0].bindings);
 }
+
+#[test]
+fn numbers_follow_the_axis_whose_threads_they_bound() {
+    let source = "\
+kernel k(w: u32, h: u32, x: ptr.global) {
+entry:
+    i = mad.u32 %ctaid.x, %ntid.x, %tid.x
+    j = mad.u32 %ctaid.y, %ntid.y, %tid.y
+    p = setp.lt.u32 i, w
+    br p, inner, done
+inner:
+    q = setp.lt.u32 j, h
+    br q, body, done
+body:
+    at = mad.u32 j, w, i
+    st.global.u32 x[at], 1
+    br done
+done:
+    ret
+}
+";
+    let mut module = wir(source);
+    let kernel = module.kernels().next().expect("a kernel");
+    derive_launches(&mut module, &[kernel]);
+    let mut settings = Settings::default();
+    settings.set("block=8,16").expect("a setting");
+    resize_launches(&mut module, &[kernel], &[settings]);
+    let text = text::print(&module);
+    assert!(text.contains("    w = 16\n    h = 32\n    x = buffer u32[512] const 0\n"), "{text}");
+}
