@@ -32,7 +32,7 @@ pub(super) enum Outcome {
     Refused,
 }
 
-/// What a dry run showed.
+/// Findings of a dry run.
 pub(super) struct Run {
     pub outcome: Outcome,
     /// Warp instructions, and memory filled in the time of some.

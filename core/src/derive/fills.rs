@@ -89,7 +89,7 @@ fn texture() -> Fill {
 
 /// Sizes of a buffer in bytes.
 struct Bytes {
-    /// What dry runs have asked for.
+    /// Bytes that dry runs have asked for.
     least: u64,
     /// Size where the analysis finds no bound.
     unbounded: u64,

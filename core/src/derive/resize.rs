@@ -13,8 +13,9 @@
 //!    some elements more or fewer, at the old sizes and at the new ones.
 //! 3. The launch is tried in the simulator, and buffers that are too small grow.
 //!
-//! All else stays: what is resized is the launch that goes with the program, so a program that passes have changed gets
-//! the buffers that its source gets, where accesses that are gone were so many elements or times further. Cost: two analyses and the dry runs.
+//! All else stays: what is resized is the launch that goes with the program. A program that passes have changed gets the
+//! buffers of its source where both reach equally far, or the removed accesses reached a constant number of elements or
+//! an integral number of times further. Cost: two analyses and the dry runs.
 
 use super::dry_run::{FUEL_OF_ONE, GROWTHS, Outcome, dry_run, enlarge};
 use super::insts;
