@@ -111,8 +111,10 @@ export interface OptimizeOptions extends ParseOptions, RunOptions {
 
 export interface Optimized {
   passes: PassReport[];
-  /** The whole module after the last pass, launches included. */
+  /** The whole module after the last pass; as `wir` with its launches. */
   text: string;
+  /** With `emit: "ptx"`, the launches, which PTX cannot hold: a text for the option `launch`. */
+  launch?: string;
 }
 
 export interface PassReport {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use warpscope_core::derive;
-use warpscope_core::ir::{Func, Item, Launch, Module};
+use warpscope_core::ir::{Func, Launch, Module};
 use warpscope_core::pass::{Step, apply_knob, guard_loads, parse_pipeline};
 use warpscope_core::profile::{self, Profile};
 use warpscope_core::ptx;
@@ -98,14 +98,15 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         Emit::Ptx => emit_ptx(&bench.source, bench.session.module(), options.plain_loads)?,
     };
     if let Some(file) = &options.launch_out {
-        fs::write(file, launch_text(bench.launches.clone()))
+        fs::write(file, text::print_launches(bench.launches.clone()))
             .map_err(|error| Failure::usage(format!("{file}: {error}")))?;
     }
     if options.remarks && !options.json {
         output::notice(&remarks_text(&bench.session));
     }
     if options.json {
-        output::json(&OptimizeReport::new(&bench.session, text))?;
+        let launch = (options.emit == Emit::Ptx).then(|| text::print_launches(bench.launches.clone()));
+        output::json(&OptimizeReport { launch, ..OptimizeReport::new(&bench.session, text) })?;
     } else {
         output::text(&text)?;
     }
@@ -215,12 +216,6 @@ fn emit_ptx(source: &Source, module: &Module, plain_loads: bool) -> Result<Strin
     }
     output::notice(&report);
     Ok(export.text)
-}
-
-/// Launches alone, as `--launch` reads them.
-fn launch_text(launches: Vec<Launch>) -> String {
-    let items = (0..launches.len()).map(Item::Launch).collect();
-    text::print(&Module { launches, items, ..Module::default() })
 }
 
 fn remarks_text(session: &Session) -> String {

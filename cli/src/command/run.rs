@@ -26,7 +26,8 @@ pub struct RunOptions {
     /// Seed of everything random.
     #[arg(long, help_heading = RUN, value_name = "N")]
     pub seed: Option<u64>,
-    /// Turns a knob of the launch: `input.true=0.3`, `x.zero=0.5`, `x.coherence=1`, `n=250`, `l1=off`.
+    /// Turns a knob of the launch: `input.true=0.3`, `x.zero=0.5`, `x.coherence=1`, `n=250`, `l1=off`; `resize=off` keeps
+    /// the buffers and numbers of a derived launch at other sizes.
     #[arg(long, help_heading = RUN, value_name = "NAME=VALUE", value_parser = pair)]
     pub set: Vec<(String, String)>,
     /// Blocks along x, y and z.

@@ -134,6 +134,48 @@ fn block_and_grid_resize_derived_buffers() {
 }
 
 #[test]
+fn an_optimised_program_is_resized_as_its_source() {
+    let optimised = stdout(&warpscope(&["opt", "-", "--passes", "dce"], READS_AHEAD));
+    for options in [&["--block", "128"][..], &["--grid", "9"], &["--set", "n=10"], &["--block", "8", "--grid", "2"]] {
+        let arguments = [&["sim", "-", "--json", "--dump"], options].concat();
+        let (before, after) = (answer(&arguments, READS_AHEAD), answer(&arguments, &optimised));
+        assert_eq!(before["result_hash"], after["result_hash"], "{options:?}");
+        assert_eq!((length(&before, "x"), length(&before, "y")), (length(&after, "x"), length(&after, "y")));
+    }
+}
+
+#[test]
+fn options_of_a_counterexample_reproduce_it() {
+    let source = file("counted.wir", READS_AHEAD);
+    let wrong =
+        READS_AHEAD.replace("    a = ld.global.u32 x[i]\n", "    c = mov.u32 %nctaid\n    a = ld.global.u32 x[c]\n");
+    let other = file("counted-wrong.wir", &wrong);
+    let [source, other] = [&source, &other].map(|path| path.to_str().expect("a plain path"));
+    let verdict = stdout(&warpscope(&["equiv", source, other, "--json"], ""));
+    let verdict: Value = serde_json::from_str(&verdict).expect("the output is JSON");
+    let found = &verdict["counterexample"];
+    let options: Vec<&str> = found["launch"].as_str().expect("options").split_whitespace().collect();
+    assert!(options.contains(&"resize=off"), "{found}");
+    let printed = file(
+        "counted-wrong-launched.wir",
+        &format!("{wrong}\n{}", launch_in(&stdout(&warpscope(&["opt", source], "")))),
+    );
+    let printed = printed.to_str().expect("a plain path");
+    let index = found["difference"]["index"].as_u64().expect("an index") as usize;
+    for (path, side) in [(source, "a"), (printed, "b")] {
+        let result = answer(&[&["sim", path, "--json", "--dump"], &options[..]].concat(), "");
+        assert_eq!(result["memory"]["y"][index], found["difference"][side], "{found}");
+    }
+}
+
+#[test]
+fn launches_of_ptx_come_with_the_answer() {
+    let ptx = answer(&["opt", "-", "--passes", "dce", "--emit", "ptx", "--json"], READS_AHEAD);
+    assert!(ptx["launch"].as_str().is_some_and(|text| text.starts_with("launch k derived {\n")), "{ptx}");
+    assert_eq!(answer(&["opt", "-", "--passes", "dce", "--json"], READS_AHEAD)["launch"], Value::Null);
+}
+
+#[test]
 fn a_written_launch_is_not_resized() {
     let written = format!(
         "{READS_AHEAD}launch k {{\n    block 4\n    n = 4\n    x = buffer u32[104] iota\n    y = buffer u32[4] const 0\n}}\n"

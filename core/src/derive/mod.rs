@@ -20,20 +20,26 @@
 //! - The launch is tried in the simulator; buffers grow and sizes change until it runs ([`search`]).
 //!
 //! It is a guess that is meant to be shown and edited, so it is marked as derived. It is derived once, from the source,
-//! and goes with the program: after passes the same launch shows what they changed. Only sizes that somebody asks for
-//! derive it anew.
+//! and goes with the program: after passes the same launch shows what they changed. Sizes and numbers that somebody asks
+//! for change the launch that goes with the program ([`resize`]); it is derived anew only if it does not run at them.
 
+mod causes;
+mod dry_run;
 mod fills;
+mod guided;
 mod interval;
 mod ranges;
+mod resize;
 mod search;
 mod shapes;
 mod sizes;
 mod stated;
 mod transfer;
+mod trial;
 
 use crate::ir::{Func, Function, InstData, Item, Launch, Module};
 use crate::sim::Settings;
+use resize::resized;
 use search::search;
 use stated::Stated;
 
@@ -47,7 +53,7 @@ pub fn derive_launch(module: &Module, kernel: &Function) -> Launch {
 pub fn launch_under(module: &Module, kernel: &Function, settings: &Settings) -> Launch {
     match module.launch_of(&kernel.name) {
         Some(launch) => complete_under(module, kernel, launch, settings),
-        None => search(module, kernel, &Stated::by_settings(kernel, settings)),
+        None => complete_under(module, kernel, &derive_launch(module, kernel), settings),
     }
 }
 
@@ -86,7 +92,14 @@ fn put_launch(module: &mut Module, launch: Launch) {
 
 fn complete_under(module: &Module, kernel: &Function, launch: &Launch, settings: &Settings) -> Launch {
     let stated = Stated::by_launch(kernel, launch, settings);
-    let is_resized = launch.has_derived_parts() && stated.differs_from(kernel, launch);
+    let is_resized = settings.resizes && launch.has_derived_parts() && stated.differs_from(kernel, launch);
+    if is_resized
+        && launch.is_derived
+        && launch.is_complete(kernel)
+        && let Some(resized) = resized(module, kernel, launch, &stated)
+    {
+        return resized;
+    }
     let mut complete = launch.clone();
     if launch.is_complete(kernel) && !is_resized {
         return complete;

@@ -17,9 +17,13 @@
 //!
 //! Source: Cousot and Cousot, POPL 1977 (intervals, widening, narrowing).
 
+use super::fills::is_pointer;
 use super::interval::{Base, Value};
 use super::transfer::Transfer;
-use crate::ir::{Array, Block, FuncKind, Function, Module, Op, Operand, ParamType, PointerStep, Reg, Symbol, Type};
+use super::trial::Trial;
+use crate::ir::{
+    Array, Block, Func, FuncKind, Function, Inst, Module, Op, Operand, ParamType, PointerStep, Reg, Symbol, Type,
+};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -32,38 +36,12 @@ const ROUNDS: u32 = 4;
 const STATES: usize = 4_000_000;
 /// An access beyond this many bytes says only that nothing is known.
 const FARTHEST: u64 = 1 << 24;
-/// Largest element of a buffer of integers, usually.
-pub(super) const ELEMENT: i64 = 255;
 /// Pointers in memory are followed so far from a parameter.
 const POINTERS: usize = 3;
 /// Pieces of memory behind pointers that are told apart; the others are not followed.
 const PATHS: u32 = 256;
 /// How deep calls are followed.
 const CALLS: u32 = 6;
-
-/// The sizes and numbers of a launch that is being tried.
-#[derive(Clone)]
-pub(super) struct Trial {
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-    /// What each scalar integer parameter is.
-    pub numbers: Vec<i64>,
-    /// The largest element of buffers of integers; the smallest is 0.
-    pub element: i64,
-}
-
-impl Trial {
-    /// Whether elements are smaller than usual.
-    pub fn has_small_elements(&self) -> bool {
-        self.element < ELEMENT
-    }
-
-    /// The largest number in a derived buffer of integers of that type.
-    pub fn largest_element(&self, ty: Type) -> i64 {
-        let most = ty.mask() >> u32::from(ty.is_signed());
-        self.element.min(i64::try_from(most).unwrap_or(self.element))
-    }
-}
 
 /// What is known of one piece of memory.
 #[derive(Clone, Default)]
@@ -82,15 +60,33 @@ pub(super) struct Reach {
 /// Way to a piece of memory: the parameter, and the pointers from its memory on.
 pub(super) type PointerPath = (usize, Vec<PointerStep>);
 
+/// An instruction of a function.
+pub(super) type Site = (Func, Inst);
+
+/// Memory that an access touches.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Touched {
+    Memory(PointerPath),
+    /// A field of a structure by value: the parameter and the byte.
+    Field(usize, u32),
+    Array(Array),
+}
+
 /// What a kernel touches.
 #[derive(Clone, Default)]
 pub(super) struct Reaches {
+    /// Memory that each access touches, where it is one piece.
+    pub touched: BTreeMap<Site, Touched>,
+    /// Stores and atomics on each piece of memory.
+    pub stores: BTreeMap<Touched, Vec<Site>>,
     pub params: BTreeMap<usize, Reach>,
     /// Memory behind pointers in other memory.
     pub pointees: BTreeMap<PointerPath, Reach>,
     pub arrays: BTreeMap<Array, Reach>,
     /// Instructions evaluated.
     pub evaluated: u32,
+    /// Instructions evaluated, and registers joined.
+    pub work: u64,
     /// The analysis gave up; everything is unbounded.
     pub gave_up: bool,
 }
@@ -103,6 +99,11 @@ impl Reaches {
             Base::Array(array) => Some(self.arrays.entry(array).or_default()),
             _ => None,
         }
+    }
+
+    /// Whether accesses go through a parameter.
+    pub fn is_pointer(&self, index: usize) -> bool {
+        self.params.get(&index).is_some_and(|reach| !reach.types.is_empty())
     }
 
     /// Makes all words of a piece of memory pointers of one kind, where some of them are at unknown places.
@@ -139,8 +140,16 @@ impl Reach {
 
 /// Runs the analysis.
 pub(super) fn reaches(module: &Module, kernel: &Function, trial: &Trial) -> Reaches {
-    let mut analysis =
-        Analysis { module, trial, reaches: Reaches::default(), paths: Vec::new(), budget: BUDGET, is_recording: false };
+    let mut analysis = Analysis {
+        func: module.func_by_name(&kernel.name),
+        module,
+        trial,
+        reaches: Reaches::default(),
+        paths: Vec::new(),
+        budget: BUDGET,
+        is_recording: false,
+        site: None,
+    };
     let arguments: Vec<Value> = kernel
         .params
         .iter()
@@ -150,6 +159,7 @@ pub(super) fn reaches(module: &Module, kernel: &Function, trial: &Trial) -> Reac
                 Value::exactly(trial.numbers[index])
             }
             crate::ir::ParamType::Scalar(ty) if ty.is_float() => Value::ANY,
+            crate::ir::ParamType::Scalar(_) if !is_pointer(kernel, index, None) => Value::exactly(trial.numbers[index]),
             _ => Value::pointer(Base::Param(index)),
         })
         .collect();
@@ -160,8 +170,8 @@ pub(super) fn reaches(module: &Module, kernel: &Function, trial: &Trial) -> Reac
         if !last {
             let stored: Vec<(usize, Option<Value>)> =
                 analysis.reaches.params.iter().map(|(&index, reach)| (index, reach.stored)).collect();
-            let gave_up = analysis.reaches.gave_up;
-            analysis.reaches = Reaches { gave_up, ..Reaches::default() };
+            let Reaches { gave_up, work, .. } = analysis.reaches;
+            analysis.reaches = Reaches { gave_up, work, ..Reaches::default() };
             for (index, value) in stored {
                 analysis.reaches.params.entry(index).or_default().stored = value;
             }
@@ -169,6 +179,7 @@ pub(super) fn reaches(module: &Module, kernel: &Function, trial: &Trial) -> Reac
     }
     let Analysis { mut reaches, budget, .. } = analysis;
     reaches.evaluated = BUDGET - budget;
+    reaches.work += u64::from(reaches.evaluated);
     reaches.unify_pointees();
     let all = reaches.params.values_mut().chain(reaches.arrays.values_mut()).chain(reaches.pointees.values_mut());
     for reach in all {
@@ -264,6 +275,10 @@ pub(super) struct Analysis<'m> {
     paths: Vec<PointerPath>,
     budget: u32,
     is_recording: bool,
+    /// The function that is being analysed.
+    pub func: Option<Func>,
+    /// The instruction that is being evaluated.
+    site: Option<Site>,
 }
 
 impl Analysis<'_> {
@@ -329,6 +344,7 @@ impl Analysis<'_> {
                 return states;
             }
             for (target, state) in self.edges(func, block, &state) {
+                self.reaches.work += state.values.len() as u64;
                 let changed = match states.get_mut(&target) {
                     None => {
                         states.insert(target, state);
@@ -354,6 +370,7 @@ impl Analysis<'_> {
                 let Some(mut state) = states.get(&block).cloned() else { continue };
                 self.run(func, block, &mut state, clamps, depth);
                 for (target, state) in self.edges(func, block, &state) {
+                    self.reaches.work += state.values.len() as u64;
                     match fresh.get_mut(&target) {
                         None => {
                             fresh.insert(target, state);
@@ -377,6 +394,7 @@ impl Analysis<'_> {
                 return;
             }
             let data = &func.insts[inst];
+            self.site = self.func.map(|func| (func, inst));
             self.instruction(func, data, state, depth);
             if let Some(dst) = step(data).map(|(dst, _)| dst)
                 && let Some(clamp) = clamps.get(&dst)
@@ -539,6 +557,30 @@ impl Analysis<'_> {
         }
     }
 
+    /// Notes which memory the access that is being evaluated touches.
+    pub fn note_site(&mut self, kernel: Option<&Function>, address: Value, is_store: bool) {
+        let Some(site) = self.site.filter(|_| self.is_recording) else { return };
+        let touched = match address.base {
+            Some(Base::Param(index)) => {
+                let is_structure = kernel.is_some_and(|kernel| matches!(kernel.params[index].ty, ParamType::Array(..)));
+                match u32::try_from(address.low) {
+                    Ok(at) if is_structure && address.low == address.high => Touched::Field(index, at),
+                    _ => Touched::Memory((index, Vec::new())),
+                }
+            }
+            Some(Base::Pointee(number)) => Touched::Memory(self.paths[number as usize].clone()),
+            Some(Base::Array(array)) => Touched::Array(array),
+            _ => return,
+        };
+        if is_store {
+            let stores = self.reaches.stores.entry(touched.clone()).or_default();
+            if !stores.contains(&site) {
+                stores.push(site);
+            }
+        }
+        self.reaches.touched.insert(site, touched);
+    }
+
     /// Notes that a texture is read through a value.
     pub fn touch_texture(&mut self, texture: Value) {
         if let Some(reach) = texture.base.and_then(|base| self.reaches.of(base, &self.paths)) {
@@ -558,19 +600,31 @@ impl Analysis<'_> {
         }
         let index = match address.base {
             Some(Base::Param(index)) => index,
-            Some(Base::Pointee(_)) => return Value::between(0, self.trial.largest_element(ty)).fit(ty),
+            Some(Base::Pointee(_)) => return self.filled(address, ty).fit(ty),
             _ => return any,
         };
         if kernel.is_some_and(|kernel| matches!(kernel.params[index].ty, ParamType::Array(..))) {
-            return Value::exactly(self.trial.numbers[index]).fit(ty);
+            let at = u32::try_from(address.low).ok().filter(|_| address.low == address.high);
+            let number = at.map_or(self.trial.numbers[index], |at| self.trial.field(index, at));
+            return Value::exactly(number).fit(ty);
         }
-        let filled = Value::between(0, self.trial.largest_element(ty));
+        let filled = self.filled(address, ty);
         let stored = self.reaches.params.get(&index).and_then(|reach| reach.stored);
         stored.map_or(filled, |stored| filled.join(stored)).fit(ty)
     }
 }
 
 impl Analysis<'_> {
+    /// Elements that the launch puts into memory.
+    pub fn filled(&self, address: Value, ty: Type) -> Value {
+        let (low, high) = match address.base {
+            Some(Base::Pointee(number)) => self.trial.element_range(&self.paths[number as usize], ty),
+            Some(Base::Param(index)) => self.trial.element_range(&(index, Vec::new()), ty),
+            _ => self.trial.element_range(&(usize::MAX, Vec::new()), ty),
+        };
+        Value::between(low, high)
+    }
+
     /// The memory behind the pointer at an address.
     fn pointee(&mut self, address: Value) -> Option<Base> {
         let (param, mut path) = match address.base? {

@@ -3,13 +3,24 @@
 use super::insts;
 use super::stated::Stated;
 use crate::ir::{FuncKind, Function, InstData, Module, Operand, Special};
+use crate::sim::parse_dim;
 use alloc::vec::Vec;
 
 /// Grids for kernels that ask for the place of their block along one, two and three axes.
 const GRIDS: [[u32; 3]; 3] = [[4, 1, 1], [2, 2, 1], [2, 2, 2]];
 /// Blocks for kernels that ask for the place of a thread along one axis, the usual one first.
-const LINES: [[u32; 3]; 9] =
-    [[64, 1, 1], [32, 1, 1], [16, 1, 1], [8, 1, 1], [128, 1, 1], [192, 1, 1], [256, 1, 1], [512, 1, 1], [1, 1, 1]];
+const LINES: [[u32; 3]; 10] = [
+    [64, 1, 1],
+    [32, 1, 1],
+    [16, 1, 1],
+    [8, 1, 1],
+    [128, 1, 1],
+    [192, 1, 1],
+    [256, 1, 1],
+    [512, 1, 1],
+    [1024, 1, 1],
+    [1, 1, 1],
+];
 /// Blocks of two axes to try.
 const PLANES: [[u32; 3]; 13] = [
     [16, 16, 1],
@@ -47,7 +58,41 @@ pub(super) fn shapes(module: &Module, kernel: &Function, stated: &Stated) -> Vec
         (None, Some(1)) => &PLANES,
         (None, Some(_)) => &BOXES,
     };
-    blocks.iter().map(|&block| (grid, block)).collect()
+    let bounds = bounds(kernel);
+    if let Some(block) = bounds.required {
+        return Vec::from([(grid, block)]);
+    }
+    let most = bounds.most.unwrap_or(u32::MAX);
+    let threads = |block: &[u32; 3]| block.iter().product::<u32>();
+    let mut shapes: Vec<_> = blocks.iter().filter(|block| threads(block) <= most).map(|&block| (grid, block)).collect();
+    // Kernels with a bound are often written for as many threads.
+    if let Some(most) = bounds.most.filter(|&most| most <= MOST_THREADS && blocks[0][1] == 1) {
+        shapes.retain(|&(_, block)| block != [most, 1, 1]);
+        shapes.insert(shapes.len().min(1), (grid, [most, 1, 1]));
+    }
+    shapes
+}
+
+/// Launch bounds that PTX declares.
+#[derive(Default)]
+struct Bounds {
+    /// The only block that the kernel may have (`.reqntid`).
+    required: Option<[u32; 3]>,
+    /// Threads of a block, at most (`.maxntid`).
+    most: Option<u32>,
+}
+
+/// Threads of the largest block of every machine.
+const MOST_THREADS: u32 = 1024;
+
+fn bounds(kernel: &Function) -> Bounds {
+    let Some(declaration) = &kernel.declaration else { return Bounds::default() };
+    let sizes = |directive: &str| {
+        let line = declaration.after.lines().find_map(|line| line.trim().strip_prefix(directive))?;
+        let size = parse_dim(line.trim().trim_end_matches(';'))?;
+        (size.iter().try_fold(1u32, |product, &size| product.checked_mul(size))? <= MOST_THREADS).then_some(size)
+    };
+    Bounds { required: sizes(".reqntid"), most: sizes(".maxntid").map(|size| size.iter().product()) }
 }
 
 /// The last axis along which the kernel, or any function that it might call, asks for a place.

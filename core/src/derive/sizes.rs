@@ -9,20 +9,27 @@ use alloc::vec::Vec;
 pub(super) const NUMBER: i64 = 16;
 
 /// The axes whose threads a parameter bounds, as bits 1, 2 and 4: those that the other side of a comparison with it
-/// depends on.
+/// depends on. Parameters that are compared with each other bound the same threads.
 pub(super) fn roles(kernel: &Function) -> BTreeMap<Reg, u8> {
     // Which parameter each register is a copy of, and which axes it depends on: a few rounds reach through loops.
     let mut copies: BTreeMap<Reg, Reg> = kernel.params.iter().filter_map(|param| param.reg).map(|r| (r, r)).collect();
     let mut depends: BTreeMap<Reg, u8> = BTreeMap::new();
-    let mut roles = BTreeMap::new();
+    let mut roles: BTreeMap<Reg, u8> = BTreeMap::new();
+    // Parameters that are compared with each other.
+    let mut meets: Vec<(Reg, Reg)> = Vec::new();
     for _ in 0..3 {
         for inst in insts(kernel) {
             let axes = inst.args.iter().fold(0, |axes, arg| axes | axes_of(arg, &depends));
             match (inst.opcode.op, inst.args.first().and_then(Operand::as_reg), inst.dst()) {
-                (Op::Mov, Some(source), Some(dst)) if copies.contains_key(&source) => {
+                (Op::Mov | Op::Cvt, Some(source), Some(dst)) if copies.contains_key(&source) => {
                     copies.insert(dst, copies[&source]);
                 }
                 (Op::Setp, ..) => {
+                    let param =
+                        |index: usize| inst.args.get(index).and_then(Operand::as_reg).and_then(|reg| copies.get(&reg));
+                    if let (Some(&left), Some(&right)) = (param(0), param(1)) {
+                        meets.push((left, right));
+                    }
                     for (own, other) in [(0, 1), (1, 0)] {
                         let (Some(own), Some(other)) = (inst.args.get(own), inst.args.get(other)) else { continue };
                         if let Some(param) = own.as_reg().and_then(|reg| copies.get(&reg)) {
@@ -37,6 +44,14 @@ pub(super) fn roles(kernel: &Function) -> BTreeMap<Reg, u8> {
                 }
                 _ => {}
             }
+        }
+    }
+    // Chains of comparisons are short.
+    for &(left, right) in meets.iter().chain(meets.iter().rev()) {
+        let both = [left, right].iter().fold(0, |axes, param| axes | roles.get(param).copied().unwrap_or(0));
+        if both != 0 {
+            roles.insert(left, both);
+            roles.insert(right, both);
         }
     }
     roles

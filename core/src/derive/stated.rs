@@ -60,6 +60,11 @@ impl Stated {
             || self.numbers.iter().enumerate().any(differs)
     }
 
+    /// Whether neither grid nor block is fixed.
+    pub fn leaves_shape(&self) -> bool {
+        self.grid.is_none() && self.block.is_none()
+    }
+
     /// Whether the integer of a parameter is fixed.
     pub fn has_number(&self, index: usize) -> bool {
         self.numbers.get(index).is_some_and(Option::is_some)

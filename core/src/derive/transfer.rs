@@ -117,7 +117,10 @@ impl Analysis<'_> {
                 let target = &self.module.funcs[callee.func];
                 let arguments: Vec<Value> =
                     inst.args.iter().map(|arg| self.operand(func, state, arg, Type::B64)).collect();
-                vec![self.function(target, &arguments, depth + 1)][0]
+                let caller = self.func.replace(callee.func);
+                let returned = self.function(target, &arguments, depth + 1);
+                self.func = caller;
+                returned
             }
             _ => return (vec![], None),
         };
@@ -147,11 +150,7 @@ impl Analysis<'_> {
             (Op::Atom | Op::Red, Some(AtomicOp::Add | AtomicOp::Inc)) => {
                 let threads = self.trial.grid.iter().chain(&self.trial.block).map(|&size| i64::from(size)).product();
                 let by = inst.args.get(1).map_or(Value::ANY, |arg| self.operand(func, state, arg, ty));
-                Some(
-                    Value::between(0, self.trial.largest_element(ty))
-                        .add(by.multiply(Value::between(0, threads)))
-                        .fit(ty),
-                )
+                Some(self.filled(place, ty).add(by.multiply(Value::between(0, threads))).fit(ty))
             }
             _ => {
                 let values = inst.args.iter().skip(1).flat_map(|arg| match arg {
@@ -163,6 +162,7 @@ impl Analysis<'_> {
             }
         };
         let stored = stored.map(|value| Value { base: None, ..value });
+        self.note_site(kernel, place, op != Op::Ld);
         self.touch(place, bytes, ty, stored, op == Op::Ld);
         inst.dsts.iter().map(|_| loaded).collect()
     }

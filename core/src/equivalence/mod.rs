@@ -90,6 +90,8 @@ pub struct Counterexample {
     pub settings: Settings,
     /// How they differ there.
     pub difference: Difference,
+    /// Whether parts of the launch were derived, which follow other sizes elsewhere.
+    pub is_derived: bool,
 }
 
 /// The first difference.
@@ -179,7 +181,8 @@ impl<'a> Reference<'a> {
                 Expected::Memory(expected) => {
                     let (launch, comparison) = (&self.launch, &self.comparison);
                     if let Some(difference) = pair.difference(expected, &trial.settings, comparison) {
-                        let found = Counterexample { settings: trial.settings.clone(), difference };
+                        let is_derived = launch.has_derived_parts();
+                        let found = Counterexample { settings: trial.settings.clone(), difference, is_derived };
                         return Verdict::Different(pair.smaller(launch, comparison, found));
                     }
                     compared += 1;
@@ -219,6 +222,8 @@ fn generated((module, kernel): (&Module, Func), launch: &Launch, base: &Settings
     if trial == 0 {
         return settings;
     }
+    // A derived launch keeps its buffers and numbers at other sizes, as a launch that somebody wrote does.
+    settings.resizes = false;
     settings.seed = Some(base.seed.or(launch.seed).unwrap_or(0).wrapping_add(u64::from(trial)));
     let kernel = &module.funcs[kernel];
     // Mixed radix counting: neighbours in the list see other combinations of the same few extremes.
@@ -321,6 +326,7 @@ impl Pair<'_> {
     /// A smaller launch that still shows a difference: fewer blocks, fewer threads, fewer knobs turned.
     fn smaller(&self, launch: &Launch, comparison: &Comparison, mut found: Counterexample) -> Counterexample {
         let (mut runs, mut endless) = (0, 0);
+        let is_derived = found.is_derived;
         loop {
             let better = reductions(&found.settings, launch).into_iter().find_map(|settings| {
                 if runs >= MAX_REDUCTIONS || endless >= MAX_ENDLESS {
@@ -338,7 +344,7 @@ impl Pair<'_> {
                 if let Some(Difference::Failure(error)) = &found {
                     endless += u32::from(error.kind == ErrorKind::Fuel);
                 }
-                found.map(|difference| Counterexample { settings, difference })
+                found.map(|difference| Counterexample { settings, difference, is_derived })
             });
             match better {
                 Some(better) => found = better,
@@ -430,7 +436,8 @@ fn reductions(settings: &Settings, launch: &Launch) -> Vec<Settings> {
 }
 
 impl Counterexample {
-    /// The settings as `--set`, `--grid` and `--block` options of a shell.
+    /// The settings as `--set`, `--grid` and `--block` options of a shell. Under them, each program fails or leaves the
+    /// memory of the counterexample if it has the launch that was compared.
     pub fn options(&self) -> String {
         let mut options = Vec::new();
         let size = |size: [u32; 3]| format!("{},{},{}", size[0], size[1], size[2]);
@@ -438,6 +445,9 @@ impl Counterexample {
         options.extend(settings.seed.map(|seed| format!("--seed {seed}")));
         options.extend(settings.grid.map(|grid| format!("--grid {}", size(grid))));
         options.extend(settings.block.map(|block| format!("--block {}", size(block))));
+        if self.is_derived && (settings.grid.is_some() || settings.block.is_some()) {
+            options.push("--set resize=off".to_string());
+        }
         for (name, knob) in &settings.knobs {
             options.push(match knob {
                 Knob::Value(number) => format!("--set {name}={number:?}"),

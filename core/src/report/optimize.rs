@@ -19,6 +19,9 @@ pub struct OptimizeReport {
     pub passes: Vec<PassReport>,
     /// The program after the last pass, in the language that was asked for.
     pub text: String,
+    /// The text of the program's launches, where the language has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launch: Option<String>,
 }
 
 /// What one pass did.
@@ -95,7 +98,7 @@ impl OptimizeReport {
                     .collect(),
             })
             .collect();
-        OptimizeReport { passes, text }
+        OptimizeReport { passes, text, launch: None }
     }
 }
 

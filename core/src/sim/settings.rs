@@ -30,6 +30,8 @@ pub struct Settings {
     pub quantum: u32,
     /// Which of the legal orders of warps, groups and atomics is taken. 0 is the documented one.
     pub schedule: u64,
+    /// Whether the derived parts of a launch follow other sizes and numbers.
+    pub resizes: bool,
     /// Knobs of parameters and inputs, later ones win.
     pub knobs: Vec<(String, Knob)>,
 }
@@ -76,6 +78,7 @@ impl Default for Settings {
             scheduling: Scheduling::Independent,
             quantum: DEFAULT_QUANTUM,
             schedule: 0,
+            resizes: true,
             knobs: Vec::new(),
         }
     }
@@ -83,20 +86,20 @@ impl Default for Settings {
 
 impl Settings {
     /// Reads one setting as `--set` takes it: `x.zero=0.5`, `p.true=0.3`, `x.coherence=1`, `n=250`, `l1=off`, `seed=7`,
-    /// `grid=4,2`, `block=64`, `warp=8`, `shared=1024`, `fuel=1000`, `scheduling=stack`, `quantum=64`, `schedule=3`. The error
-    /// says what was expected.
+    /// `grid=4,2`, `block=64`, `warp=8`, `shared=1024`, `fuel=1000`, `scheduling=stack`, `quantum=64`, `schedule=3`,
+    /// `resize=off`. The error says what was expected.
     pub fn set(&mut self, text: &str) -> Result<(), String> {
         let (name, value) = text.split_once('=').ok_or_else(|| format!("expected `name=value`, found `{text}`"))?;
         let (name, value) = (name.trim(), value.trim());
         let bad = |what: &str| format!("`{name}` takes {what}, found `{value}`");
+        let switch = || match value {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            _ => Err(bad("`on` or `off`")),
+        };
         match name {
-            "l1" => {
-                self.l1 = match value {
-                    "on" => true,
-                    "off" => false,
-                    _ => return Err(bad("`on` or `off`")),
-                };
-            }
+            "l1" => self.l1 = switch()?,
+            "resize" => self.resizes = switch()?,
             "scheduling" => {
                 self.scheduling = match value {
                     "independent" => Scheduling::Independent,

@@ -29,6 +29,7 @@ pub use number::constant_text;
 pub use parser::{Parsed, describe_kind as describe_operand_kind, parse};
 pub use place::{Part, part_span};
 pub use printer::{
-    LineMap, LineOwner, Printed, expression_text, instruction_text, print, print_function, print_with_lines,
+    LineMap, LineOwner, Printed, expression_text, instruction_text, print, print_function, print_launches,
+    print_with_lines,
 };
 pub use suggestion::{edit_distance, nearest};

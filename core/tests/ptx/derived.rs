@@ -1,6 +1,6 @@
 //! Kernels that run only under a launch that fits them, and the launch that is derived for each.
 
-use warpscope_core::derive::{derive_launch, resize_launches};
+use warpscope_core::derive::{derive_launch, derive_launches, resize_launches};
 use warpscope_core::ir::{Func, Launch, Module};
 use warpscope_core::machine::Machine;
 use warpscope_core::ptx::import;
@@ -293,4 +293,216 @@ done:
         assert!(text.contains(&lines), "{text}");
         run(&module, kernel, launch);
     }
+}
+
+#[test]
+fn only_elements_that_lead_astray_become_small() {
+    // Indices of one buffer are limited by a table; the other buffer keeps its elements.
+    let source = "\
+const table: f32[8]
+kernel k(x: ptr.global, other: ptr.global, y: ptr.global) {
+entry:
+    i = mov.u32 %tid
+    at = ld.global.u32 x[i]
+    a = ld.global.u32 other[i]
+    v = ld.const.f32 table[at]
+    st.global.f32 y[2*i], v
+    st.global.u32 y[2*i + 1], a
+    ret
+}
+";
+    let launch = runs(&wir(source));
+    assert!(launch.contains("    x = buffer u32[64] random(0, 3)\n"), "{launch}");
+    assert!(launch.contains("    other = buffer u32[64] random(0, 255)\n"), "{launch}");
+    // The largest index comes from another function, through shared memory.
+    let indirect = "\
+const table: f32[8]
+func index(x: ptr.global, i: u32) -> u32 {
+entry:
+    at = ld.global.u32 x[i]
+    ret at
+}
+kernel k(x: ptr.global, other: ptr.global, y: ptr.global) {
+    shared s: u32[64]
+entry:
+    i = mov.u32 %tid
+    at = call index(x, i)
+    st.shared.u32 s[i], at
+    at = ld.shared.u32 s[i]
+    a = ld.global.u32 other[i]
+    v = ld.const.f32 table[at]
+    st.global.f32 y[2*i], v
+    st.global.u32 y[2*i + 1], a
+    ret
+}
+";
+    let launch = runs(&wir(indirect));
+    assert!(launch.contains("    other = buffer u32[64] random(0, 255)\n"), "{launch}");
+    // A counter that is decremented before it is an index.
+    let ranks = "\
+kernel k(keys: ptr.global, counts: ptr.global, sorted: ptr.global) {
+entry:
+    i = mov.u32 %tid
+    key = ld.global.u32 keys[i]
+    rank = atom.global.add.u32 counts[key], -1
+    rank = sub.u32 rank, 1
+    st.global.u32 sorted[rank], key
+    ret
+}
+";
+    runs(&wir(ranks));
+}
+
+#[test]
+fn numbers_reach_the_blocks_that_wait_for_them() {
+    let source = "\
+kernel k(mode: u32, n: u32, x: ptr.global) {
+entry:
+    i = mad.u32 %ctaid, %ntid, %tid
+    p = setp.lt.u32 i, n
+    br p, body, rest
+body:
+    q = setp.eq.u32 mode, 77
+    br q, special, usual
+special:
+    st.global.u32 x[i], 1
+    br done
+usual:
+    st.global.u32 x[i], 2
+    br done
+rest:
+    st.global.u32 x[i], 3
+    br done
+done:
+    ret
+}
+";
+    let module = wir(source);
+    let launch = runs(&module);
+    // Some threads are left over. One launch reaches only one of the modes.
+    assert!(launch.contains("    n = 250\n"), "{launch}");
+    let fields = import(
+        ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .align 4 .b8 s[8], .param .u64 x)\n{\n\
+         .reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .pred %p<3>;\n.shared .align 4 .b8 m[16];\nld.param.u32 %r1, [s+4];\n\
+         ld.param.u64 %rd1, [x];\nshl.b32 %r3, %r1, 2;\nmov.u32 %r4, m;\nadd.s32 %r4, %r4, %r3;\nst.shared.u32 [%r4], %r1;\n\
+         st.global.u32 [%rd1], %r1;\nret;\n}\n",
+    );
+    // A field of a structure is a subscript.
+    runs(&fields.module);
+}
+
+#[test]
+fn blocks_keep_to_declared_bounds() {
+    let kernel = |directive: &str| {
+        let source = format!(
+            ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 x)\n{directive}\n{{\n\
+             .reg .b32 %r<9>;\n.reg .b64 %rd<9>;\nld.param.u64 %rd1, [x];\nmov.u32 %r1, %tid.x;\n\
+             mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd1, %rd1, %rd2;\nst.global.u32 [%rd1], %r1;\nret;\n}}\n"
+        );
+        runs(&import(&source).module)
+    };
+    assert!(kernel(".reqntid 96, 1, 1").contains("    block 96\n"));
+    assert!(kernel(".maxntid 48, 1, 1").contains("    block 32\n"));
+    assert!(kernel("").contains("    block 64\n"));
+}
+
+#[test]
+fn sizes_that_meet_get_one_number() {
+    let source = "\
+kernel k(n: u32, m: u32, w: u64, x: ptr.global) {
+entry:
+    i = mad.u32 %ctaid, %ntid, %tid
+    p = setp.lt.u32 i, n
+    br p, more, done
+more:
+    q = setp.le.u32 n, m
+    br q, body, done
+body:
+    wide = cvt.u64.u32 i
+    r = setp.lt.u64 wide, w
+    br r, write, done
+write:
+    st.global.u32 x[i], 1
+    br done
+done:
+    ret
+}
+";
+    let launch = runs(&wir(source));
+    assert!(launch.contains("    n = 256\n    m = 256\n    w = 256\n    x = buffer u32[256] const 0\n"), "{launch}");
+}
+
+#[test]
+fn an_optimised_program_is_resized_as_its_source() {
+    // Dead code reads further than the rest, so a launch derived from the optimised text would have a smaller buffer.
+    let kernel = |dead: &str| {
+        wir(&format!(
+            "\
+kernel k(n: u32, x: ptr.global, y: ptr.global) {{
+entry:
+    i = mad.u32 %ctaid, %ntid, %tid
+    p = setp.lt.u32 i, n
+    br p, body, done
+body:
+{dead}    v = ld.global.u32 x[i]
+    st.global.u32 y[i], v
+    br done
+done:
+    ret
+}}
+"
+        ))
+    };
+    let mut optimised = kernel("");
+    let func = optimised.kernels().next().expect("a kernel");
+    let sized = |module: &Module, texts: &[&str]| {
+        let mut module = module.clone();
+        let mut settings = Settings::default();
+        texts.iter().for_each(|text| settings.set(text).expect("a setting"));
+        resize_launches(&mut module, &[func], &[settings]);
+        module.launches[0].clone()
+    };
+    for subscript in ["i + 3", "i + 100", "2*i", "3*i + 2"] {
+        let mut module = kernel(&format!("    dead = ld.global.u32 x[{subscript}]\n"));
+        derive_launches(&mut module, &[func]);
+        optimised.launches.clone_from(&module.launches);
+        for texts in [&["block=96"][..], &["grid=2"], &["n=7"], &["grid=3", "block=32"], &[]] {
+            let (a, b) = (sized(&module, texts), sized(&optimised, texts));
+            assert_eq!(a, b, "{subscript} {texts:?}");
+            run(&module, func, &b);
+        }
+    }
+    // Buffers and numbers stay where that is asked for.
+    let kept = sized(&optimised, &["block=96", "resize=off"]);
+    assert_eq!(kept.bindings, optimised.launches[0].bindings);
+}
+
+#[test]
+fn numbers_follow_the_axis_whose_threads_they_bound() {
+    let source = "\
+kernel k(w: u32, h: u32, x: ptr.global) {
+entry:
+    i = mad.u32 %ctaid.x, %ntid.x, %tid.x
+    j = mad.u32 %ctaid.y, %ntid.y, %tid.y
+    p = setp.lt.u32 i, w
+    br p, inner, done
+inner:
+    q = setp.lt.u32 j, h
+    br q, body, done
+body:
+    at = mad.u32 j, w, i
+    st.global.u32 x[at], 1
+    br done
+done:
+    ret
+}
+";
+    let mut module = wir(source);
+    let kernel = module.kernels().next().expect("a kernel");
+    derive_launches(&mut module, &[kernel]);
+    let mut settings = Settings::default();
+    settings.set("block=8,16").expect("a setting");
+    resize_launches(&mut module, &[kernel], &[settings]);
+    let text = text::print(&module);
+    assert!(text.contains("    w = 16\n    h = 32\n    x = buffer u32[512] const 0\n"), "{text}");
 }

@@ -86,10 +86,12 @@ fn buffers_are_as_long_as_the_kernel_reaches() {
         // The tile in shared memory holds 18 by 10 cells, so blocks of 16 by 16 would reach outside.
         let stencil = derived(&format!("stencil.{flavour}.ptx"));
         assert!(stencil.contains("block 16, 8") && stencil.contains("#4 = buffer f32[512] const 0"), "{stencil}");
-        // Pointers here move with the loop; the last pixel of the last strip is number 16 * 256 - 1.
+        // Pointers here move with the loop; the last pixel of the last strip is number 16 * width - 1.
         let bilateral = derived(&format!("bilateral.{flavour}.ptx"));
-        let length = bilateral.split("#3 = buffer f32[").nth(1).and_then(|rest| rest.split(']').next()?.parse().ok());
-        assert!((4096..=8192).contains(&length.unwrap_or(0)), "{bilateral}");
+        let number =
+            |before: &str, after: char| bilateral.split(before).nth(1)?.split(after).next()?.parse::<u32>().ok();
+        let (width, length) = (number("#0 = ", '\n').unwrap_or(0), number("#3 = buffer f32[", ']').unwrap_or(0));
+        assert!(width > 0 && (16 * width..=32 * width).contains(&length), "{bilateral}");
         // Each block has 64 partial sums.
         assert!(derived(&format!("reduce.{flavour}.ptx")).contains("#2 = buffer f32[4] const 0"));
         // One byte past each row pointer is another row pointer, and edges name nodes.

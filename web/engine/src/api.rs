@@ -45,9 +45,13 @@ pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> 
         if options.emit == Dialect::Ptx {
             guard_loads(&mut steps);
         }
+        let mut launched = module.clone();
+        options.run.replace_launches(&mut launched)?;
+        let kernels: Vec<Func> = launched.kernels().collect();
+        derive::derive_launches(&mut launched, &kernels);
+        let launch = (options.emit == Dialect::Ptx).then(|| text::print_launches(launched.launches.clone()));
         if options.run.launch.is_none() {
-            let kernels: Vec<Func> = module.kernels().collect();
-            derive::derive_launches(&mut module, &kernels);
+            module = launched;
         }
         let launches = tell_of_runs(&mut module, &options)?;
         let options_of_session =
@@ -60,7 +64,7 @@ pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> 
             Dialect::Wir => text::print(session.module()),
             Dialect::Ptx => emit_ptx(session.module(), options.plain_loads)?,
         };
-        Ok(OptimizeReport::new(&session, text))
+        Ok(OptimizeReport { launch, ..OptimizeReport::new(&session, text) })
     })
 }
 
@@ -439,6 +443,20 @@ mod tests {
         let answer = ask(&optimize(PROGRAM, r#"{"passes":["const-fold","dce"]}"#, &mut || 0));
         assert_eq!(answer["ok"]["passes"][0]["name"], "const-fold");
         assert!(answer["ok"]["text"].as_str().is_some_and(|text| text.starts_with("kernel k")), "{answer}");
+        assert!(answer["ok"].get("launch").is_none(), "{answer}");
+    }
+
+    #[test]
+    fn launches_come_beside_ptx() {
+        let launch_beside = |options: &str| {
+            let answer = ask(&optimize(PROGRAM, options, &mut || 0));
+            answer["ok"]["launch"].as_str().map(str::to_owned).unwrap_or_default()
+        };
+        let written = launch_beside(r#"{"emit":"ptx"}"#);
+        assert!(written.starts_with("launch k derived {\n"), "{written}");
+        let other = "launch k {\n    block 32\n    x = buffer u32[32] iota\n}\n";
+        let options = json!({ "emit": "ptx", "launch": other });
+        assert!(launch_beside(&options.to_string()).contains("block 32\n    x = buffer u32[32] iota\n"));
     }
 
     #[test]

@@ -81,9 +81,7 @@ pub fn replace_launches(module: &mut Module, launches: Vec<Launch>) {
 
 /// The text of the launches of a module.
 pub fn launch_text(module: &Module) -> String {
-    let mut only = Module::default();
-    replace_launches(&mut only, module.launches.clone());
-    text::print(&only)
+    text::print_launches(module.launches.clone())
 }
 
 fn describe(diagnostics: &[text::Diagnostic], source: &str, in_launch: bool) -> Vec<Diagnostic> {

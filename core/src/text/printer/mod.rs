@@ -14,8 +14,8 @@ use core::fmt::Write;
 use cranelift_entity::{EntityRef, SecondaryMap};
 
 use crate::ir::{
-    Block, Comment, CommentAnchor, Comments, Few, Func, Function, Global, GlobalData, Inst, InstData, Item, Module,
-    Reg, Type,
+    Block, Comment, CommentAnchor, Comments, Few, Func, Function, Global, GlobalData, Inst, InstData, Item, Launch,
+    Module, Reg, Type,
 };
 
 use super::number::write_constant;
@@ -105,6 +105,12 @@ pub struct Printed {
 /// The canonical text of a module.
 pub fn print(module: &Module) -> String {
     print_with_lines(module).text
+}
+
+/// The canonical text of launches alone.
+pub fn print_launches(launches: Vec<Launch>) -> String {
+    let items = (0..launches.len()).map(Item::Launch).collect();
+    print(&Module { launches, items, ..Module::default() })
 }
 
 /// The canonical text of a module and what stands on its lines.
