@@ -33,7 +33,7 @@ pub use rewrite::Rewrite;
 pub struct Editor<'a> {
     func: &'a mut Function,
     trace: &'a mut dyn Trace,
-    /// What the trace says of itself, asked once.
+    /// The trace's answer to [`Trace::is_on`], asked once.
     is_traced: bool,
     rewrites: u64,
     touched: Touched,

@@ -4,7 +4,7 @@
 //! rewrite.split_edge(a, b)      CreateBlock a_b, CreateInst br b, ReplaceInst in a, SetProfiles: one remark, four edits
 //! ```
 //!
-//! What is not traced is done at once, without an [`Edit`] that could be undone. Declared profiles stay true of the
+//! While the trace is off, changes are made at once, without an [`Edit`] that could be undone. Declared profiles stay true of the
 //! blocks that they name, whatever is done to those ([`super::profiles`]).
 
 use alloc::boxed::Box;

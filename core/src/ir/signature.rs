@@ -88,7 +88,7 @@ impl Signature {
         self
     }
 
-    /// The same with the four elements of a texel as destinations.
+    /// Makes the four elements of a texel the destinations.
     fn giving_texel(self, ty: Type) -> Signature {
         Signature { dsts: smallvec![DstKind { ty, may_be_wider: false }; 4], required_dsts: 4, ..self }
     }

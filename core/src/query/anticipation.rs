@@ -26,9 +26,9 @@ use crate::trace::Answer;
 /// What is known of anticipatability.
 #[derive(Default)]
 pub struct Anticipated {
-    /// By questions that are not traced.
+    /// Answers of questions that are not traced.
     pub asked: Propagation<FormSet, bool>,
-    /// By those that are.
+    /// Answers of those that are.
     pub told: Propagation<FormSet, bool>,
 }
 

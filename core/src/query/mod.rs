@@ -179,7 +179,7 @@ impl<'m> Inquiries<'m> {
         }
     }
 
-    /// The same, where a question that all neighbours have to agree about ends with the first that does not.
+    /// Ends a question that all neighbours have to agree about with the first that does not.
     pub fn stopping_when_decided(mut self) -> Inquiries<'m> {
         self.speculation.stops_when_decided = true;
         self.boldly.0.stops_when_decided = true;

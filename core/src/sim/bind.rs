@@ -235,7 +235,7 @@ pub fn derive_texture() -> Fill {
     Fill::Texture { width: 64, height: 64, values: Values { source, zero: None, coherence: None } }
 }
 
-/// What a reference to a texture gets in a launch.
+/// Texels of a reference to a texture that a launch says nothing about.
 fn texture_fill(launch: &Launch, name: &str) -> Fill {
     let is_of = |binding: &&Binding| binds_texture(binding, name);
     launch.bindings.iter().rev().find(is_of).map_or_else(derive_texture, |binding| binding.fill.clone())

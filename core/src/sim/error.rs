@@ -90,7 +90,7 @@ impl SimError {
         SimError { kind, message: message.into(), place: None, notes: Vec::new() }
     }
 
-    /// The same with the subject of the launch that does not fit before its sentence.
+    /// Puts the subject of the launch that does not fit before the sentence.
     pub(super) fn about(mut self, subject: &str) -> SimError {
         if self.kind == ErrorKind::Launch {
             self.message = format!("{subject}: {}", self.message);

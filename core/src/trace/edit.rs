@@ -17,7 +17,7 @@ use cranelift_entity::EntityRef;
 
 use crate::ir::{Block, Func, Function, Global, GlobalData, Inst, InstData, Module, Profile, Reg, Type, ZeroEntry};
 
-/// Where an instruction stands: in a block, before another one or last.
+/// Place of an instruction: in a block, before another one or last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The block.
@@ -60,34 +60,34 @@ pub enum Edit {
     CreateInst {
         /// Its id, the next one free.
         inst: Inst,
-        /// What it is.
+        /// Its data.
         data: Box<InstData>,
-        /// Where it goes.
+        /// Its place.
         to: Place,
     },
     /// An instruction taken out of the text.
     RemoveInst {
         /// The instruction.
         inst: Inst,
-        /// Where it stood.
+        /// Its old place.
         from: Place,
     },
     /// An instruction changed in place.
     ReplaceInst {
         /// The instruction.
         inst: Inst,
-        /// What it was.
+        /// Its old data.
         old: Box<InstData>,
-        /// What it is now.
+        /// Its new data.
         new: Box<InstData>,
     },
     /// An instruction put elsewhere.
     MoveInst {
         /// The instruction.
         inst: Inst,
-        /// Where it stood.
+        /// Its old place.
         from: Place,
-        /// Where it stands now.
+        /// Its new place.
         to: Place,
     },
     /// A new global of the module, which stands before the function in the text. It is there for the rest of the module once
@@ -95,26 +95,26 @@ pub enum Edit {
     CreateGlobal {
         /// Its id, the next one free.
         global: Global,
-        /// What it is; its name was never used before.
+        /// Its data, with a name that was never used before.
         data: Box<GlobalData>,
     },
     /// The declared profiles changed with the blocks they speak of.
     SetProfiles {
-        /// What they were.
+        /// The old ones.
         old: Vec<Profile>,
-        /// What they are now.
+        /// The new ones.
         new: Vec<Profile>,
     },
     /// A zero profile says something more.
     AddZeros {
         /// Its place among the function's profiles.
         profile: usize,
-        /// What it says behind all that it said.
+        /// New entries, after all others.
         entries: Vec<ZeroEntry>,
     },
 }
 
-/// What a list of edits invalidates.
+/// Parts of a function that a list of edits invalidates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Touched {
     /// Blocks or edges.
@@ -124,7 +124,7 @@ pub struct Touched {
 }
 
 impl Edit {
-    /// What the edit invalidates.
+    /// The parts that the edit invalidates.
     pub fn touches(&self, func: &Function) -> Touched {
         let of = |inst: &Inst| Touched { shape: func.insts[*inst].is_terminator(), values: true };
         match self {
@@ -225,7 +225,7 @@ pub fn apply_all(module: &mut Module, func: Func, edits: &[Edit]) {
     }
 }
 
-/// What a zero profile says, to be changed.
+/// Entries of a zero profile, to be changed.
 fn zero_entries(func: &mut Function, profile: usize) -> Option<&mut Vec<ZeroEntry>> {
     if let Some(Profile::Zero(entries)) = func.profiles.get_mut(profile) { Some(Rc::make_mut(entries)) } else { None }
 }

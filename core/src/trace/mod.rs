@@ -1,4 +1,4 @@
-//! What the doors report: one kind of event, and the trace that keeps events.
+//! Events that doors report, and the trace that keeps them.
 //!
 //! ```text
 //! edit     Rewrite(remark, edits)    a change and its reason        ┐

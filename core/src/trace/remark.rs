@@ -74,7 +74,7 @@ impl Remark {
         Remark { kind: RemarkKind::Missed, ..Remark::applied(rule, block, message) }
     }
 
-    /// The same about one instruction.
+    /// Names the instruction that the remark is about.
     pub fn at(mut self, inst: Inst) -> Remark {
         self.inst = Some(inst);
         self

@@ -19,9 +19,9 @@ pub enum TableEvent {
     Held {
         /// The number.
         number: u32,
-        /// What the number stands for, with the numbers of operands as `v5`.
+        /// Expression that the number stands for, with the numbers of operands as `v5`.
         expression: String,
-        /// Who holds it.
+        /// Its holder.
         holder: Holder,
     },
     /// The walk leaves a block and takes back what has been entered for it.

@@ -334,7 +334,7 @@ impl Liveness {
         }
     }
 
-    /// Makes it known where the destination of a statement is live, in all nodes to which the statement could trace.
+    /// Makes it known where the destination of a statement is live, in all nodes to which the statement could sink.
     pub fn look_behind(&mut self, nodes: &Nodes, accesses: &Accesses, statement: &Statement) {
         let reg = statement.dst;
         if self.is_known(reg) {

@@ -12,7 +12,7 @@
 //! n6: x is not needed                         n6: x is not needed
 //! ```
 //!
-//! Each [statement](statements) is looked at in the [region] that it could trace to ([`sinking`]), where a profile says what is
+//! Each [statement](statements) is looked at in the [region] that it could sink to ([`sinking`]), where a profile says what is
 //! executed each one on a [frequent] path. Without a predicate it passes joins that it comes to on all ways, so that no path
 //! executes more than before. With a `profile path`, or paths that are
 //! [estimated](super::path_guided::estimate) from a `profile edge`, joins that it comes to on some ways only are weighed
@@ -85,7 +85,7 @@ impl Pass for Pde {
             Knob {
                 name: "predication",
                 kind: KnobKind::Switch { default: true },
-                help: "trace past joins with a predicate; without it no path ever executes more",
+                help: "sink past joins with a predicate; without it no path ever executes more",
             },
             FP,
             Knob {
@@ -111,7 +111,7 @@ impl Pass for Pde {
 
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let rules = Rules::of(view.func(), settings)?;
-        Rounds::of(view, rules).trace(view);
+        Rounds::of(view, rules).sink(view);
         Ok(())
     }
 }
@@ -179,7 +179,7 @@ fn applied(func: &Function, plan: &Plan, text: &str) -> Remark {
         }
     };
     let message = format!("`{text}` {lands}{how}, and is dropped on the way to {all_dropped}{paths}");
-    let mut remark = Remark::applied("trace", from.first().copied().unwrap_or(Block::from_u32(0)), message)
+    let mut remark = Remark::applied("sink", from.first().copied().unwrap_or(Block::from_u32(0)), message)
         .at(plan.occurrences[0])
         .with("from", Fact::Blocks(from.clone()))
         .with("to", Fact::Blocks(to.clone()))

@@ -7,7 +7,7 @@
 //!          └▶ b ─▶ c: reads x   x is live at a, b and c, however far away others read it
 //! ```
 //!
-//! Both give the answers that [liveness](super::liveness) would find from afar, the second one where the statement can trace.
+//! Both give the answers that [liveness](super::liveness) would find from afar, the second one where the statement can sink.
 //! Nothing of them is kept: to look once more takes no longer.
 //!
 //! An answer holds as long as no statement comes to the nodes that were looked at, or leaves one. At first sight these are all
@@ -64,7 +64,7 @@ impl Nearby {
         Nearby { near: vec![Near::Far; nodes.len()], nodes: Vec::new(), told: Told::Nothing }
     }
 
-    /// Looks behind a statement. Is it told then where its destination is live, in all nodes to which it could trace?
+    /// Looks behind a statement. Is it told then where its destination is live, in all nodes to which it could sink?
     pub fn look_behind(&mut self, nodes: &Nodes, accesses: &Accesses, statement: &Statement) -> bool {
         self.told = if self.look_at_sight(nodes, accesses, statement) {
             Told::AtSight { is_live_behind: self.is_live_behind(nodes, accesses, statement) }

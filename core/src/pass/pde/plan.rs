@@ -175,7 +175,7 @@ impl Refused {
                     *decision;
                 let last_trips = without_last_trips(benefit_paths, printed_paths);
                 let message = format!(
-                    "`{text}` does not trace past `{name}`: {benefit_paths} executions that lose it would save {benefit:.0} cycles, \
+                    "`{text}` does not sink past `{name}`: {benefit_paths} executions that lose it would save {benefit:.0} cycles, \
                      and {cost_paths} that gain it cost {cost:.0}{last_trips}"
                 );
                 Remark::missed("cost", join, message)

@@ -8,7 +8,7 @@
 //! The region of a statement is what control reaches from its occurrences, up to blocks that stop it, those at whose entry its
 //! destination is dead, and joins to which it comes on some ways only and that it cannot pass. In it a statement is *delayed*
 //! at an entry where it is on all ways there, or on one way to a join where sinking with a predicate is enabled; the greatest
-//! solution, so that it may trace out of loops. Joins to which control goes back are never enabled, so what is delayed has a
+//! solution, so that it may sink out of loops. Joins to which control goes back are never enabled, so what is delayed has a
 //! way from an occurrence. Where it is delayed on all ways without any join enabled, it lands without a predicate, else with
 //! one.
 //!

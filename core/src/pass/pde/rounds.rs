@@ -166,7 +166,7 @@ impl Rounds {
     }
 
     /// Makes rounds until nothing more is gained.
-    pub fn trace(mut self, view: &mut View<'_>) {
+    pub fn sink(mut self, view: &mut View<'_>) {
         let module = view.module();
         self.say_of_infrequent(view);
         let mut is_all = true;
@@ -941,5 +941,5 @@ fn infrequent(func: &Function, count: usize) -> Remark {
 
 fn more_rounds(func: &Function) -> Remark {
     let entry = func.entry_block().unwrap_or(Block::from_u32(0));
-    Remark::missed("max-rounds", entry, format!("after {MOST_ROUNDS} rounds more could trace"))
+    Remark::missed("max-rounds", entry, format!("after {MOST_ROUNDS} rounds more could sink"))
 }

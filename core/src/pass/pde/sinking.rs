@@ -1,7 +1,7 @@
-//! What lies behind a statement: the search for the region that it could trace to, and for what could be gained in it.
+//! What lies behind a statement: the search for the region that it could sink to, and for what could be gained in it.
 //!
 //! ```text
-//! a: x = s  ─▶ b: uses x        found are a, b, c: it could trace to b, and be dropped in c, where x is dead. What lies behind
+//! a: x = s  ─▶ b: uses x        found are a, b, c: it could sink to b, and be dropped in c, where x is dead. What lies behind
 //!           └▶ c: ret           b and c is not looked at
 //! ```
 //!

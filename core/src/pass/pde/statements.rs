@@ -1,4 +1,4 @@
-//! Statements that may trace, and what stops them in a block.
+//! Statements that may sink, and what stops them in a block.
 //!
 //! ```text
 //! n: x = mul.f32 a, b      x = a * b could go to the end of n: nothing behind it reads or writes x, or writes a or b
@@ -35,7 +35,7 @@ use crate::ir::{Function, Inst, InstData, Op, Reg};
 use crate::pass::fetch::fetch;
 use crate::pass::path_guided::nodes::Node;
 
-/// An instruction that may trace, wherever it stands.
+/// An instruction that may sink, wherever it stands.
 pub(super) struct Statement {
     /// An instruction like it, which has perhaps gone; where something else has taken its place the statement stands nowhere.
     pub inst: Inst,

@@ -1,4 +1,4 @@
-//! The executed paths of a program as it is, its statements with their verdicts, and how one of them would trace: for people
+//! The executed paths of a program as it is, its statements with their verdicts, and how one of them would sink: for people
 //! who look before the pass does anything.
 //!
 //! ```text
@@ -60,9 +60,9 @@ pub struct Survey {
     pub estimated: Option<Estimated>,
     /// Do warps pay rather than paths?
     pub is_by_warp: bool,
-    /// What may trace, in the order in which the pass looks at it.
+    /// What may sink, in the order in which the pass looks at it.
     pub statements: Vec<Surveyed>,
-    /// The statements that the pass would trace in this round, by their places in that list.
+    /// The statements that the pass would sink in this round, by their places in that list.
     pub round: Vec<usize>,
     /// How the statement that was asked for sinks, or why it does not.
     pub detail: Option<Detail>,
@@ -73,9 +73,9 @@ pub struct Survey {
 /// A statement, with its verdict.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Surveyed {
-    /// Equal instructions, which trace together.
+    /// Equal instructions, which sink together.
     pub occurrences: Vec<Inst>,
-    /// Does it trace?
+    /// Does it sink?
     pub passes: bool,
     /// The rule that decided, as the pass's remarks call it.
     pub rule: &'static str,
@@ -325,7 +325,7 @@ impl Scene<'_> {
         Survey { paths, estimated, is_by_warp: self.rules.is_by_warp, statements, round, detail, refused: None }
     }
 
-    /// The statements that the pass would trace next: of those in the last window of the function in which any does.
+    /// The statements that the pass would sink next: of those in the last window of the function in which any does.
     fn round(&self, surveyed: &[Surveyed]) -> Vec<usize> {
         let numbers: Vec<usize> = (0..surveyed.len()).filter(|&number| surveyed[number].passes).collect();
         let window = |number: usize| self.statements[number].order().0 / self.rules.window;
@@ -406,12 +406,12 @@ impl Scene<'_> {
         }
     }
 
-    /// Why an instruction is no statement that could trace.
+    /// Why an instruction is no statement that could sink.
     fn why_none(&self, inst: Inst) -> String {
         let Some(data) = self.func.insts.get(inst) else { return String::from("It is not in the program.") };
         let why = match data.guard {
             Some(_) => "it has a predicate already",
-            None if !may_sink(data) => "it does more than to give one result: only pure instructions and loads trace",
+            None if !may_sink(data) => "it does more than to give one result: only pure instructions and loads sink",
             None => {
                 "something behind it in its block reads or writes its result, writes what it reads, or may write memory"
             }
