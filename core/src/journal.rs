@@ -26,7 +26,7 @@ use crate::trace::{self, Edit, QuestionEvent, Remark, RemarkKind, TableEvent, To
 pub const MAX_MISSED: usize = 100_000;
 
 /// Steps of value tables and of questions kept in one journal.
-pub const MAX_DETAILS: usize = 200_000;
+pub const MAX_DETAILS: usize = 100_000;
 
 /// One thing that happened.
 #[derive(Clone, PartialEq, Debug)]

@@ -258,7 +258,11 @@ fn trace_says_when_more_is_asked_than_is_kept() {
     let output = warpscope(&["trace", "-", "--passes", "preqp"], &source);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stdout(&output).lines().count() > 100_000);
-    assert!(stderr(&output).contains("the first 100000 events are kept"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("the first 100000 steps of questions and value tables are kept"),
+        "{}",
+        stderr(&output)
+    );
     let output = warpscope(&["trace", "-", "--passes", "preqp"], GOOD);
     assert_eq!(stderr(&output), "");
 }

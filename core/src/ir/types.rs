@@ -121,6 +121,12 @@ impl Type {
         Type::ALL.into_iter().find(|ty| ty.class() == self.class() && ty.bits() == bits)
     }
 
+    /// Does a register of type `self` agree with every type that one of type `other` agrees with?
+    pub fn agrees_wherever(self, other: Type) -> bool {
+        let is_bits = |ty: Type| ty.class() == TypeClass::Bits;
+        self.agrees_with(other) && (is_bits(self) || !is_bits(other))
+    }
+
     /// May a register of type `self` stand where `wanted` is expected? A `b` type agrees with every type of its
     /// width, `s` and `u` with each other (the language page's rule).
     pub fn agrees_with(self, wanted: Type) -> bool {

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
 use warpscope_core::ir::{AtomicOp, FLAG_NAMES, FileHeader, FuncKind, Launch, Module, Op, Type};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
@@ -15,7 +18,7 @@ use warpscope_core::sim::{BufferDump, Progress, Settings, Simulation};
 use warpscope_core::text;
 use warpscope_core::verify::{check, verify};
 use warpscope_testkit::laws::run_silently;
-use warpscope_testkit::{forms, together};
+use warpscope_testkit::{forms, modifiers, repeats, scattered, subscripts, sums, together};
 
 /// The assembler, or a visible line that the test did not run.
 pub fn assembler() -> Option<PathBuf> {
@@ -180,6 +183,53 @@ fn every_golden_program_assembles() {
         }
     }
     assert!(assembled > 400, "only {assembled} programs are assembled");
+}
+
+/// Generated programs, as they are and after the longest pipeline.
+#[test]
+fn generated_programs_assemble() {
+    let Some(ptxas) = assembler() else { return };
+    let steps = parse_pipeline("@ptxas").expect("a pipeline");
+    for (number, source) in generated().iter().enumerate() {
+        let module = text::parse(source).module;
+        let after = run_silently(&module, &steps, false);
+        for (stage, module) in [("read", &module), ("optimised", &after)] {
+            let name = format!("generated.{stage}.{number}");
+            assemble_with(&ptxas, &["-O0"], &name, &exported(&name, module));
+        }
+    }
+}
+
+/// Texts of programs of several kinds, always the same ones.
+fn generated() -> Vec<String> {
+    fn draw<T: std::fmt::Debug>(strategy: impl Strategy<Value = T>, program: fn(&T) -> String) -> Vec<String> {
+        let mut runner = TestRunner::deterministic();
+        let mut next = || strategy.new_tree(&mut runner).expect("the strategy rejects nothing").current();
+        (0..8).map(|_| program(&next())).collect()
+    }
+    [
+        draw(modifiers::modifiers(), modifiers::program),
+        draw(repeats::repeats(), repeats::program),
+        draw(scattered::scattered(), scattered::program),
+        draw(subscripts::subscripts(), subscripts::program),
+        draw(sums::sums(), sums::program),
+    ]
+    .concat()
+}
+
+/// Positions and lengths of bit fields beyond a byte, which the assembler does not take as numbers.
+#[test]
+fn wide_positions_of_bit_fields_assemble() {
+    let source = "kernel k(o: ptr.global) {\nentry:\n    a = mov.u32 %tid\n    b = bfe.u32 a, 256, 0xffffffff\n    \
+                  c = bfi.b32 a, b, 300, 511\n    st.global.u32 o[0], c\n    ret\n}\n";
+    let written = exported("fields", &text::parse(source).module);
+    assert!(
+        written.contains("bfe.u32 %b, %a, 0, 255;") && written.contains("bfi.b32 %c, %a, %b, 44, 255;"),
+        "{written}"
+    );
+    if let Some(ptxas) = assembler() {
+        assemble(&ptxas, "fields", &written);
+    }
 }
 
 #[test]

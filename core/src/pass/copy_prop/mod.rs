@@ -427,7 +427,7 @@ impl<H: Hearer> Replacer<'_, H> {
     fn replace_in_address(&mut self, address: &mut Address) -> bool {
         let mut any = false;
         if let AddressBase::Reg(base) = &mut address.base {
-            any |= self.replace_register(base, |from, to| from.bits() == to.bits());
+            any |= self.replace_register(base, |from, to| from.bits() == to.bits() && !to.is_float());
         }
         let Address { terms, offset, .. } = address;
         terms.retain(|(term, scale)| {
@@ -445,7 +445,8 @@ impl<H: Hearer> Replacer<'_, H> {
                 return false;
             }
             any |= self.replace_register(term, |from, to| {
-                from.bits() == to.bits() && (from.bits() == 64 || from.is_signed() == to.is_signed())
+                let extends_alike = from.bits() == 64 || from.is_signed() == to.is_signed();
+                from.bits() == to.bits() && extends_alike && !to.is_float()
             });
             true
         });
@@ -527,7 +528,7 @@ impl<H: Hearer> Replacer<'_, H> {
                 have.agrees_with(ty) || (have.bits() > ty.bits() && !have.is_float())
             }
             (Source::Reg(_), ArgKind::Predicate | ArgKind::Texture) => true,
-            (Source::Reg(reg), ArgKind::Any(_)) => self.reg_types[reg].agrees_with(self.reg_types[copy]),
+            (Source::Reg(reg), ArgKind::Any(_)) => self.reg_types[reg].agrees_wherever(self.reg_types[copy]),
             (Source::Reg(_), ArgKind::Address | ArgKind::Elements(..) | ArgKind::Input | ArgKind::Cycles) => false,
             (Source::Reg(_), ArgKind::Special | ArgKind::Kept) => false,
         }

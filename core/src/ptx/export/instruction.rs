@@ -63,6 +63,18 @@ impl Writer<'_> {
                 self.plain(inst, &args);
                 Ok(())
             }
+            Op::Bfe | Op::Bfi => {
+                // Positions and lengths count modulo 256, and the assembler takes numbers below.
+                let mut written = inst.clone();
+                for arg in written.args.iter_mut().rev().take(2) {
+                    if let Operand::Const(bits) = arg {
+                        *bits &= 0xFF;
+                    }
+                }
+                let args = self.arguments(&written, &inst.opcode.signature())?;
+                self.plain(&written, &args);
+                Ok(())
+            }
             Op::BarArrive => {
                 let args = self.barrier_arguments(inst)?;
                 self.plain(inst, &args);
