@@ -182,6 +182,23 @@ fn program_that_disagrees_with_itself_gives_no_verdict() {
 }
 
 #[test]
+fn sides_of_a_branch_that_store_to_one_place_race() {
+    let sides = |test: &str, [first, second]: [&str; 2]| {
+        format!(
+            "kernel k(x: ptr.global) {{\nentry:\n    p = setp.{test}.u32 %tid, 16\n    br p, {first}, {second}\n\
+             l:\n    st.global.u32 x[0], 1\n    br j\nr:\n    st.global.u32 x[0], 2\n    br j\nj:\n    ret\n}}\n\
+             launch k {{\n    block 32\n    x = buffer u32[1] const 0\n}}\n"
+        )
+    };
+    let one = program("sides.wir", &sides("lt", ["l", "r"]));
+    let other = program("sides-swapped.wir", &sides("ge", ["r", "l"]));
+    for files in [[&one, &other], [&other, &one]] {
+        let output = warpscope(&["equiv", files[0], files[1], "--block", "32"], "");
+        assert!(stderr(&output).contains("under one schedule and"), "{}{}", stdout(&output), stderr(&output));
+    }
+}
+
+#[test]
 fn race_that_only_the_second_has_is_a_difference() {
     let right = program("no-race.wir", &RACE.replace("mov.u32 %warpid", "mul.u32 %warpid, 0"));
     let race = program("race-second.wir", RACE);

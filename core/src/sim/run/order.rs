@@ -1,8 +1,9 @@
 //! Which of the legal orders a run takes: of warps that may issue, of sides where lanes part, of lanes in an atomic.
 //!
-//! Schedule 0 is the documented order: warps in turn, the true side first, lanes by number. Every other number draws all
-//! three, and how late each warp starts, from a hash of the number and of how many choices there were before, so that a
-//! run can be repeated. Programs whose result depends on the schedule race.
+//! Schedule 0 is the documented order: warps in turn, the true side first, lanes by number. Odd numbers take sides and lanes in
+//! the opposite order, so that any two of them change places; even numbers draw both. Every number but 0 draws the turns of
+//! warps from a hash of the number and of how many choices there were before, so that a run can be repeated. Programs whose
+//! result depends on the schedule race.
 
 use crate::sim::random::hash;
 
@@ -65,11 +66,15 @@ impl Order {
         })
     }
 
-    /// Shuffles what may come in any order.
+    /// Puts items that may come in any order into this one's.
     pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
-        if self.schedule != 0 {
-            for end in (1..items.len()).rev() {
-                items.swap(end, self.choose(end + 1));
+        match self.schedule {
+            0 => {}
+            odd if odd % 2 == 1 => items.reverse(),
+            _ => {
+                for end in (1..items.len()).rev() {
+                    items.swap(end, self.choose(end + 1));
+                }
             }
         }
     }
