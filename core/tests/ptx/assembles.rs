@@ -18,7 +18,7 @@ use warpscope_core::sim::{BufferDump, Progress, Settings, Simulation};
 use warpscope_core::text;
 use warpscope_core::verify::{check, verify};
 use warpscope_testkit::laws::run_silently;
-use warpscope_testkit::{forms, modifiers, repeats, scattered, subscripts, sums, together};
+use warpscope_testkit::{forms, modifiers, repeats, scattered, sums, together};
 
 /// The assembler, or a visible line that the test did not run.
 pub fn assembler() -> Option<PathBuf> {
@@ -211,7 +211,6 @@ fn generated() -> Vec<String> {
         draw(modifiers::modifiers(), modifiers::program),
         draw(repeats::repeats(), repeats::program),
         draw(scattered::scattered(), scattered::program),
-        draw(subscripts::subscripts(), subscripts::program),
         draw(sums::sums(), sums::program),
     ]
     .concat()
