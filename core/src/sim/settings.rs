@@ -28,7 +28,8 @@ pub struct Settings {
     /// Volatile, relaxed, acquiring or atomic accesses that a group of lanes issues, while others of its warp wait, before
     /// it lets them run; at least 1.
     pub quantum: u32,
-    /// Which of the legal orders of warps, groups and atomics is taken. 0 is the documented one.
+    /// Number of the order of warps, groups and atomics: 0 is the documented one; odd ones take sides and lanes the other way
+    /// round.
     pub schedule: u64,
     /// Whether the derived parts of a launch follow other sizes and numbers.
     pub resizes: bool,

@@ -107,7 +107,7 @@ fn wrong_operands_are_reported_where_they_stand() {
     }
 }
 
-/// What is missing is reported at its first use; labels and registers once for each function, the rest once for each file.
+/// Missing names are reported at their first use: labels and registers once a function, others once a file.
 #[test]
 fn missing_declarations_are_reported_once() {
     let missing = [

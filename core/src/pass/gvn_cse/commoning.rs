@@ -137,7 +137,7 @@ struct Walk<'a> {
     latest: Vec<Holder>,
     /// What leader and latest were before, where they dominate the block in which they were changed.
     undo: Vec<(Number, Holder, Holder)>,
-    /// By number of work, where somebody listens: an instruction that did it.
+    /// Instruction that did each work, by its number; empty while the trace is off.
     works: Vec<Option<Worker>>,
     /// Temporaries that keep leaders.
     temporaries: BTreeMap<(Maker, Reg), Reg>,

@@ -11,8 +11,8 @@
 //! ([`numbering`]); an instruction whose number has been computed in a block that dominates becomes a copy of that
 //! ([`commoning`]). Which instructions take part is the page's
 //! table ([`eligibility`]), how far a value is taken is the mode ([`scope`]), loads have the state of memory in their
-//! numbers ([`memory`]), and operations across lanes the region in which the same lanes are active ([`lanes`]). Whoever
-//! listens is told of the table of values as the walk goes ([`report`]).
+//! numbers ([`memory`]), and operations across lanes the region in which the same lanes are active ([`lanes`]). Each step of
+//! the value table goes to the trace ([`report`]).
 //!
 //! Sound because both instructions compute the same from the same, with no write to memory between two loads and the
 //! same lanes active at two votes, and because the first one has run before the second one on every path. A divergent

@@ -1,4 +1,4 @@
-//! What the walk tells of its value table, where somebody listens.
+//! Steps of the walk's value table for the trace, and the texts in them.
 //!
 //! ```text
 //! x = add.u32 a, b      held v1: parameter, by a
@@ -41,8 +41,8 @@ pub(super) struct Report<'a> {
     root: PackedOption<Block>,
     /// The block that the walk came to last.
     at: PackedOption<Block>,
-    /// Where registers came to hold numbers, the last place last, and what the numbers stand for. Empty where nobody
-    /// listens.
+    /// Where registers came to hold numbers, the last place last, and what the numbers stand for. Empty while the
+    /// trace is off.
     written: BTreeMap<(Reg, u32), Vec<Written>>,
 }
 
