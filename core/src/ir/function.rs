@@ -75,6 +75,30 @@ impl fmt::Display for ParamType {
     }
 }
 
+/// How a PTX function passes what is a parameter here. In PTX the parameter space holds copies of aggregates; here both
+/// sides have a pointer to a local array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Passing {
+    /// As a value of its type.
+    #[default]
+    Value,
+    /// As a copy of the bytes that the parameter points at.
+    Aggregate(Extent),
+    /// As the result of the function, which writes the bytes that the parameter points at.
+    AggregateResult(Extent),
+    /// Not at all: the address of a shared variable of the whole file.
+    FileShared,
+}
+
+/// Size and alignment of an aggregate, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// Bytes in all.
+    pub bytes: u32,
+    /// A power of two.
+    pub align: u32,
+}
+
 /// A parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParamData {
@@ -84,6 +108,8 @@ pub struct ParamData {
     pub ty: ParamType,
     /// The register that holds it on entry. None for an array by value.
     pub reg: Option<Reg>,
+    /// How PTX passes it.
+    pub passing: Passing,
     /// How PTX declares it, if it was read from PTX.
     pub declaration: Option<Box<Declaration>>,
 }
@@ -117,6 +143,8 @@ pub struct ArrayData {
     pub ty: Type,
     /// Elements; none means that the launch's `shared` bytes say how many (PTX's extern shared array).
     pub len: Option<u32>,
+    /// PTX declares it outside of the kernel, for the whole file.
+    pub is_of_file: bool,
     /// How PTX declares it, if it was read from PTX.
     pub declaration: Option<Box<Declaration>>,
 }
@@ -159,6 +187,8 @@ pub struct Function {
     pub params: Vec<ParamData>,
     /// The type returned, if any.
     pub returns: Option<Type>,
+    /// How PTX declares the value returned, if the function was read from PTX.
+    pub result_declaration: Option<Box<Declaration>>,
     /// Registers, parameters' included.
     pub regs: PrimaryMap<Reg, RegData>,
     /// Their types; of pointers and textures `b64`. They stand by themselves, since passes ask for many of them, and in a
@@ -213,6 +243,7 @@ impl Clone for Function {
             kind: self.kind,
             params: self.params.clone(),
             returns: self.returns,
+            result_declaration: self.result_declaration.clone(),
             regs: with_room(&self.regs),
             reg_types: with_room(&self.reg_types),
             blocks: self.blocks.clone(),
@@ -246,6 +277,7 @@ impl Function {
             kind,
             params: Vec::new(),
             returns: None,
+            result_declaration: None,
             regs: PrimaryMap::new(),
             reg_types: PrimaryMap::new(),
             blocks: PrimaryMap::new(),
@@ -474,7 +506,7 @@ impl Function {
                 None
             }
         };
-        self.params.push(ParamData { name, ty, reg, declaration: None });
+        self.params.push(ParamData { name, ty, reg, passing: Passing::default(), declaration: None });
         reg
     }
 

@@ -157,6 +157,8 @@ pub struct Callee {
     pub func: Func,
     /// Which of the callee's `entries`; 0 is the one taken when the text names none.
     pub entry: u32,
+    /// Which of the callee's `aliases` PTX calls it by; its own name if none.
+    pub alias: Option<u32>,
 }
 
 /// A call.

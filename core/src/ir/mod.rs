@@ -29,7 +29,9 @@ pub use declaration::{Declaration, FileHeader};
 pub(crate) use entities::filled;
 pub use entities::{Array, Block, Func, Global, Input, Inst, Reg};
 pub use few::Few;
-pub use function::{ArrayData, BlockData, FuncKind, Function, InputData, ParamData, ParamType, Profile, RegData, Span};
+pub use function::{
+    ArrayData, BlockData, Extent, FuncKind, Function, InputData, ParamData, ParamType, Passing, Profile, RegData, Span,
+};
 pub use inst::{Address, AddressBase, Call, Callee, Control, Guard, InstArgs, InstData, Operand, Symbol};
 pub use launch::{Binding, Fill, FillKey, Launch, Number, PointerStep, ValueSource, Values};
 pub use layout::{Insts, Layout};

@@ -101,6 +101,8 @@ pub struct Module {
     pub items: Vec<Item>,
     /// The header of the PTX file that it was read from.
     pub header: Option<FileHeader>,
+    /// Declarations of that file that are no item here: shared variables of the whole file, and what other files define.
+    pub declarations: Vec<Declaration>,
     /// Whole-line comments after the last item, without the slashes.
     pub trailing_comments: Vec<String>,
 }

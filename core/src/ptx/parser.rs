@@ -351,7 +351,7 @@ impl<'a> Parser<'a, '_> {
 
     fn variable(&mut self, external: bool) -> Parsed<Variable<'a>> {
         let first = self.at;
-        let (mut space, mut scalar, mut lanes, mut pointer) = ("", None, 1, None);
+        let (mut space, mut scalar, mut lanes, mut pointer, mut align) = ("", None, 1, None, None);
         while let Token { kind: Kind::Dotted, span, .. } = self.token() {
             let word = &self.text(self.token())[1..];
             match word {
@@ -359,7 +359,7 @@ impl<'a> Parser<'a, '_> {
                     self.at += 1;
                     match self.token().kind {
                         // Arrays are aligned for every access here; the number is for the exporter.
-                        Kind::Int(bytes) if bytes.is_power_of_two() => {}
+                        Kind::Int(bytes) if bytes.is_power_of_two() => align = u32::try_from(bytes).ok(),
                         _ => return Err(self.expected("an alignment in bytes, a power of two")),
                     }
                 }
@@ -398,6 +398,7 @@ impl<'a> Parser<'a, '_> {
             space,
             scalar,
             lanes,
+            align,
             count: None,
             elements: None,
             init: Vec::new(),

@@ -48,6 +48,8 @@ pub struct Variable<'a> {
     pub scalar: Name<'a>,
     /// 2 or 4 after `.v2` or `.v4`, otherwise 1.
     pub lanes: u8,
+    /// Bytes after `.align`.
+    pub align: Option<u32>,
     /// The count of `%r<6>`.
     pub count: Option<u64>,
     /// Elements of an array in all; `None` for a scalar, 0 for an array without a size.

@@ -133,7 +133,14 @@ impl Scene {
         }
         func.build_param("i", ParamType::Scalar(Type::S32));
         for (name, space) in [("tile", Space::Shared), ("spill", Space::Local)] {
-            func.build_array(ArrayData { name: name.into(), space, ty: Type::F32, len: Some(8), declaration: None });
+            func.build_array(ArrayData {
+                name: name.into(),
+                space,
+                ty: Type::F32,
+                len: Some(8),
+                is_of_file: false,
+                declaration: None,
+            });
         }
         func.build_block("b");
         Scene { module, func }

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use warpscope_core::ir::{AtomicOp, FLAG_NAMES, FileHeader, FuncKind, Launch, Module, Op, Type};
+use warpscope_core::ir::{AtomicOp, Control, FLAG_NAMES, FileHeader, FuncKind, Launch, Module, Op, Passing, Type};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::ptx::{export, import};
@@ -48,7 +48,10 @@ pub fn assemble_with(ptxas: &Path, options: &[&str], name: &str, ptx: &str) -> P
     let (file, object) = (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.cubin")));
     std::fs::write(&file, ptx).expect("the target folder is writable");
     let architecture = format!("-arch={architecture}");
-    let run = Command::new(ptxas).arg(architecture).args(options).arg(&file).arg("-o").arg(&object).output();
+    // What another file defines is found by a linker.
+    let separate = ptx.contains(".extern .global").then_some("-c");
+    let run =
+        Command::new(ptxas).arg(architecture).args(separate).args(options).arg(&file).arg("-o").arg(&object).output();
     let run = run.unwrap_or_else(|error| panic!("{}: {error}", ptxas.display()));
     let errors = String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success(), "{}: ptxas says\n{errors}", file.display());
@@ -90,12 +93,20 @@ fn what_loads_prints_as_text_that_reads_the_same() {
 /// The module as if it had not been read from PTX.
 fn undeclared(mut module: Module) -> Module {
     module.header = None;
+    module.declarations.clear();
     module.globals.values_mut().for_each(|global| global.declaration = None);
     for func in module.funcs.values_mut() {
         func.declaration = None;
         func.pragmas.clear();
-        func.params.iter_mut().for_each(|param| param.declaration = None);
-        func.arrays.values_mut().for_each(|array| array.declaration = None);
+        func.aliases.clear();
+        for inst in func.insts.values_mut() {
+            if let Some(Control::Call(call)) = inst.control.as_deref_mut() {
+                call.callee.alias = None;
+            }
+        }
+        func.result_declaration = None;
+        func.params.iter_mut().for_each(|param| (param.passing, param.declaration) = (Passing::Value, None));
+        func.arrays.values_mut().for_each(|array| (array.is_of_file, array.declaration) = (false, None));
     }
     module
 }

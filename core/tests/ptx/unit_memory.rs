@@ -238,7 +238,9 @@ fn aliases_are_kept_and_called() {
         let ptx = export(&version);
         assert!(ptx.diagnostics.is_empty(), "{:?}", ptx.diagnostics);
         assert!(ptx.text.contains("\n.alias other, plus;\n"), "{}", ptx.text);
-        assert!(ptx.text.contains("\n.visible .func (.param .b32 func_retval0) other("), "{}", ptx.text);
+        assert!(ptx.text.contains("call.uni (retval0), other, (param0);"), "{}", ptx.text);
+        assert!(ptx.text.contains("call.uni (retval0), plus, (param0);"), "{}", ptx.text);
+        assert!(ptx.text.contains("\n.visible .func (.param .b32 r) other("), "{}", ptx.text);
         let again = import(&ptx.text);
         assert!(again.diagnostics.is_empty(), "{:?}\n{}", again.diagnostics, ptx.text);
         assert_eq!(words(&again.module, 32), wanted);

@@ -155,6 +155,11 @@ impl Writer<'_> {
     /// The bracketed address of an access, and the space to print for it: a generic access to what is known to be a
     /// window address names the window, and one that the window's memory has not in PTX is generic.
     pub fn address(&mut self, address: &Address, opcode: Opcode) -> Written<(String, Option<Space>)> {
+        if let AddressBase::Reg(reg) = address.base
+            && let Some(name) = self.named_aggregates.get(&reg)
+        {
+            return Ok((place(name, address.offset), Some(Space::Param)));
+        }
         let space = opcode.space;
         let form = match address.base {
             AddressBase::Reg(reg) => self.forms[reg],
@@ -205,11 +210,7 @@ impl Writer<'_> {
             self.line(&format!("add.s64 {sum}, {base}, {offset};"));
             (base, offset) = (sum, 0);
         }
-        let text = match (base.is_empty(), offset) {
-            (true, offset) => format!("[{}]", offset as u64),
-            (false, 0) => format!("[{base}]"),
-            (false, offset) => format!("[{base}+{offset}]"),
-        };
+        let text = if base.is_empty() { format!("[{}]", offset as u64) } else { place(&base, offset) };
         Ok((text, space))
     }
 
@@ -287,6 +288,11 @@ impl Writer<'_> {
             Symbol::Array(array) => self.locals.arrays[array].clone(),
         }
     }
+}
+
+/// An address in brackets.
+pub(super) fn place(base: &str, offset: i64) -> String {
+    if offset == 0 { format!("[{base}]") } else { format!("[{base}+{offset}]") }
 }
 
 /// The unsigned type of a width.

@@ -7,10 +7,10 @@ use super::limits;
 use super::names::{LocalNames, ModuleNames};
 use super::requirements::{self, Needs};
 use super::unassigned::may_be_read_unassigned;
-use super::{PlainLoad, Problem, memory_type, param_type};
+use super::{PlainLoad, Problem, aggregates, memory_type, param_type, passed_type};
 use crate::ir::{
-    Block, Declaration, Func, FuncKind, Function, Inst, InstData, Module, Op, Opcode, Operand, ParamData, ParamType,
-    Reg, Space, Special, Type,
+    Block, Declaration, Extent, Func, FuncKind, Function, Inst, InstData, Module, Op, Opcode, Operand, ParamData,
+    ParamType, Passing, Reg, Space, Special, Type,
 };
 use crate::text::{Diagnostic, instruction_text};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,9 @@ use cranelift_entity::SecondaryMap;
 /// A function's text.
 pub(super) struct Body {
     pub head: String,
-    /// Declarations of its other names.
+    /// Declarations of its other names, each as a function without a body.
+    pub alias_heads: String,
+    /// What each of them is a name of.
     pub aliases: String,
     pub declarations: String,
     pub text: String,
@@ -41,44 +43,43 @@ pub(super) type Written<T> = Result<T, Inexpressible>;
 
 /// The lines up to the opening brace.
 fn head(func: &Function, declaration: Option<&Declaration>, name: &str, names: &LocalNames<'_>) -> String {
-    let params: Vec<String> =
-        func.params.iter().zip(&names.params).map(|(param, name)| param_declaration(func, param, name)).collect();
+    let params = func.params.iter().zip(&names.params);
+    let params = params.filter(|(param, _)| matches!(param.passing, Passing::Value | Passing::Aggregate(_)));
+    let params: Vec<String> = params.map(|(param, name)| param_declaration(func.kind, param, name)).collect();
     let list = if params.is_empty() { String::new() } else { format!("\n\t{}\n", params.join(",\n\t")) };
     let (before, after) = match (declaration, func.kind) {
         (Some(declaration), _) => (declaration.before.as_str(), declaration.after.as_str()),
         (None, FuncKind::Kernel) => (".visible .entry", ""),
         (None, FuncKind::Func) => (".func", ""),
     };
-    let result = func.returns.map(|ty| format!(" (.param .{} {})", param_type(ty), result_name(names)));
+    let result = result_declaration(func, &names.result).map(|result| format!(" ({result})"));
     format!("{before}{} {name}({list}){after}", result.unwrap_or_default())
 }
 
-/// The other names of a function, each as a function without a body and as an alias.
-fn aliases(func: &Function, name: &str, names: &LocalNames<'_>) -> String {
-    let mut text = String::new();
-    for alias in &func.aliases {
-        let _ = writeln!(text, "\n{};\n.alias {}, {name};", head(func, Some(alias), &alias.name, names), alias.name);
+/// The declaration of what a function returns, as a parameter of that name.
+pub(super) fn result_declaration(func: &Function, name: &str) -> Option<String> {
+    match (&func.result_declaration, func.returns) {
+        (Some(declaration), Some(_)) => Some(format!("{} {name}{}", declaration.before, declaration.after)),
+        (None, Some(ty)) => Some(format!(".param .{} {name}", passed_type(ty))),
+        (_, None) => {
+            let is_result = |param: &&ParamData| matches!(param.passing, Passing::AggregateResult(_));
+            func.params.iter().find(is_result).map(|param| param_declaration(func.kind, param, name))
+        }
     }
-    text
 }
 
-/// A name for the result of a function.
-fn result_name(names: &LocalNames<'_>) -> String {
-    let mut name = String::from("func_retval0");
-    while names.has(&name) {
-        name.push('_');
-    }
-    name
-}
-
-fn param_declaration(func: &Function, param: &ParamData, name: &str) -> String {
-    if let (Some(declaration), FuncKind::Kernel) = (&param.declaration, func.kind) {
+/// The declaration of a parameter under that name.
+pub(super) fn param_declaration(kind: FuncKind, param: &ParamData, name: &str) -> String {
+    if let Some(declaration) = &param.declaration {
         return format!("{} {name}{}", declaration.before, declaration.after);
     }
-    let kernel = func.kind == FuncKind::Kernel;
+    if let Passing::Aggregate(extent) | Passing::AggregateResult(extent) = param.passing {
+        return format!(".param .align {} .b8 {name}[{}]", extent.align, extent.bytes);
+    }
+    let kernel = kind == FuncKind::Kernel;
     match param.ty {
         ParamType::Scalar(ty) if kernel && ty != Type::Pred => format!(".param .{} {name}", memory_type(ty)),
-        ParamType::Scalar(ty) => format!(".param .{} {name}", param_type(ty)),
+        ParamType::Scalar(ty) => format!(".param .{} {name}", passed_type(ty)),
         ParamType::Array(ty, len) => format!(".param .align 8 .{} {name}[{len}]", memory_type(ty)),
         ParamType::Pointer { space: Some(space @ (Space::Global | Space::Shared | Space::Const)), .. } if kernel => {
             format!(".param .u64 .ptr .{space} .align 1 {name}")
@@ -93,9 +94,11 @@ pub(super) fn body(module: &Module, names: &ModuleNames, id: Func) -> Body {
     let func = &module.funcs[id];
     let mut writer = Writer::new(module, names, func);
     let head = head(func, func.declaration.as_deref(), &names.funcs[id], &writer.locals);
-    let aliases = aliases(func, &names.funcs[id], &writer.locals);
-    if !aliases.is_empty() {
+    let (mut alias_heads, mut aliases) = (String::new(), String::new());
+    for alias in &func.aliases {
         writer.needs = writer.needs.and(requirements::ALIAS);
+        let _ = writeln!(alias_heads, "\n{};", self::head(func, Some(alias), &alias.name, &writer.locals));
+        let _ = writeln!(aliases, "\n.alias {}, {};", alias.name, names.funcs[id]);
     }
     if let Some(param) = super::unsupported_param(func) {
         writer.problem(None, &format!("the parameter `{param}` is an array by value, which only kernels have in PTX"));
@@ -137,7 +140,7 @@ pub(super) fn body(module: &Module, names: &ModuleNames, id: Func) -> Body {
             writer.flag = carry::after(data, writer.flag);
         }
     }
-    Body { head, aliases, ..writer.finish() }
+    Body { head, alias_heads, aliases, ..writer.finish() }
 }
 
 /// A function being written.
@@ -156,6 +159,10 @@ pub(super) struct Writer<'m> {
     names: SecondaryMap<Reg, String>,
     /// Parameters that are loaded where they are copied.
     pub copied_params: BTreeSet<Reg>,
+    /// Pointers to aggregates that are accessed by the name of the parameter.
+    pub named_aggregates: BTreeMap<Reg, String>,
+    /// The local array of an aggregate result that is not, and what of it `ret` copies.
+    result_array: Option<(String, Extent)>,
     temporaries: Vec<(String, Type)>,
     temporary_prefix: String,
     /// `$`, or several where another name begins with one.
@@ -217,6 +224,8 @@ impl<'m> Writer<'m> {
             callees: BTreeSet::new(),
             names,
             copied_params: copied_params(func),
+            named_aggregates: BTreeMap::new(),
+            result_array: None,
             temporaries: Vec::new(),
             temporary_prefix,
             label_sigil,
@@ -233,9 +242,13 @@ impl<'m> Writer<'m> {
 
     fn finish(self) -> Body {
         let mut declarations = String::new();
+        if let Some((name, extent)) = &self.result_array {
+            let _ = writeln!(declarations, "\t.local .align {} .b8 {name}[{}];", extent.align, extent.bytes);
+        }
         for (id, array) in self.func.arrays.iter() {
             let (space, name) = (array.space, &self.locals.arrays[id]);
             let _ = match (&array.declaration, array.len) {
+                _ if array.is_of_file => Ok(()),
                 (_, None) => Ok(()),
                 (Some(declaration), _) => {
                     writeln!(declarations, "\t{} {name}{};", declaration.before, declaration.after)
@@ -247,7 +260,8 @@ impl<'m> Writer<'m> {
             };
         }
         // A parameter that is only copied never has a register.
-        let registers = self.func.reg_types.iter().filter(|(reg, _)| !self.copied_params.contains(reg));
+        let has_register = |reg: &Reg| !self.copied_params.contains(reg) && !self.named_aggregates.contains_key(reg);
+        let registers = self.func.reg_types.iter().filter(|(reg, _)| has_register(reg));
         let registers = registers.map(|(reg, &ty)| (self.names[reg].as_str(), register_class(ty)));
         let temporaries = self.temporaries.iter().map(|(name, ty)| match ty {
             Type::B8 => (name.as_str(), Type::B8),
@@ -261,8 +275,8 @@ impl<'m> Writer<'m> {
             }
         }
         let Writer { text, problems, callees, plain_loads, needs, .. } = self;
-        let (head, aliases) = (String::new(), String::new());
-        Body { head, aliases, declarations, text, problems, callees, plain_loads, needs }
+        let (head, alias_heads, aliases) = (String::new(), String::new(), String::new());
+        Body { head, alias_heads, aliases, declarations, text, problems, callees, plain_loads, needs }
     }
 
     /// Loads every parameter into its register, unless copies take it from where it is.
@@ -271,12 +285,26 @@ impl<'m> Writer<'m> {
             let Some(reg) = param.reg.filter(|reg| !self.copied_params.contains(reg)) else { continue };
             let (ty, name) = (self.func.reg_types[reg], self.locals.params[index].clone());
             let register = self.reg(reg);
-            if ty == Type::Pred {
-                let number = self.temporary(Type::B32);
-                self.line(&format!("ld.param.b32 {number}, [{name}];"));
-                self.line(&format!("setp.ne.u32 {register}, {number}, 0;"));
-            } else {
-                self.line(&format!("ld.param.{} {register}, [{name}];", param_type(ty)));
+            match param.passing {
+                Passing::Value if ty == Type::Pred => {
+                    let number = self.temporary(Type::B32);
+                    self.line(&format!("ld.param.b32 {number}, [{name}];"));
+                    self.line(&format!("setp.ne.u32 {register}, {number}, 0;"));
+                }
+                Passing::Value => self.line(&format!("ld.param.{} {register}, [{name}];", param_type(ty))),
+                Passing::FileShared => self.line(&format!("mov.b64 {register}, {name};")),
+                Passing::Aggregate(_) | Passing::AggregateResult(_)
+                    if aggregates::is_accessed_by_name(self.func, param) =>
+                {
+                    self.named_aggregates.insert(reg, name);
+                }
+                // PTX copies a parameter whose address is taken to local memory.
+                Passing::Aggregate(_) => self.line(&format!("mov.b64 {register}, {name};")),
+                Passing::AggregateResult(extent) => {
+                    let array = format!("{}result", self.label_prefix);
+                    self.line(&format!("mov.b64 {register}, {array};"));
+                    self.result_array = Some((array, extent));
+                }
             }
         }
     }
@@ -322,10 +350,13 @@ impl<'m> Writer<'m> {
                 return Err(self.problem(None, "PTX functions have one exit"));
             }
             Op::Ret => {
+                let name = self.locals.result.clone();
                 if let (Some(value), Some(ty)) = (inst.args.first(), self.func.returns) {
                     let value = self.passed(value, ty)?;
-                    let name = result_name(&self.locals);
                     self.line(&format!("st.param.{} [{name}], {value};", param_type(ty)));
+                }
+                if let Some((array, extent)) = self.result_array.clone() {
+                    self.copy_aggregate(extent, ("local", &array), ("param", &name));
                 }
                 self.line("ret;");
             }
@@ -397,9 +428,10 @@ impl<'m> Writer<'m> {
     }
 }
 
-/// Parameters that nothing but plain copies reads, and nothing writes.
+/// Parameters passed as values that nothing but plain copies reads, and nothing writes.
 fn copied_params(func: &Function) -> BTreeSet<Reg> {
-    let mut params: BTreeSet<Reg> = func.params.iter().filter_map(|param| param.reg).collect();
+    let values = func.params.iter().filter(|param| param.passing == Passing::Value);
+    let mut params: BTreeSet<Reg> = values.filter_map(|param| param.reg).collect();
     for inst in func.block_order().flat_map(|block| func.block_insts(block)).map(|inst| &func.insts[inst]) {
         inst.dsts.iter().for_each(|dst| {
             params.remove(dst);

@@ -3,14 +3,24 @@
 use super::address::unsigned;
 use super::carry::{self, FlagState};
 use super::forms::Form;
-use super::function::{Writer, Written, special_name};
+use super::function::{Writer, Written, param_declaration, result_declaration, special_name};
 use super::requirements;
 use super::spelling::{missing, plain, spelling};
 use super::{memory_type, param_type};
-use crate::ir::{ArgKind, Flags, InstData, Op, Opcode, Operand, ParamType, Piece, Rounding, Signature, Space, Type};
+use crate::ir::{
+    ArgKind, Extent, Flags, FuncKind, InstData, Op, Opcode, Operand, ParamType, Passing, Piece, Rounding, Signature,
+    Space, Type,
+};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+
+/// How a call fills a parameter.
+enum Argument {
+    Value(Type, String),
+    /// With the address of the local array.
+    Aggregate(Extent, String),
+}
 
 impl Writer<'_> {
     /// Writes an instruction that is no terminator.
@@ -422,8 +432,25 @@ impl Writer<'_> {
         };
         self.callees.insert(callee.func);
         let target = &self.module.funcs[callee.func];
+        // The value of each argument, the bytes that it points at of an aggregate, and the declaration that passes it.
         let mut args = Vec::new();
+        let mut result_address = None;
+        let prefix = self.call_prefix.clone();
         for (param, arg) in target.params.iter().zip(&inst.args) {
+            let name = format!("{prefix}param{}", args.len());
+            let declaration = param_declaration(FuncKind::Func, param, &name);
+            match param.passing {
+                Passing::FileShared => continue,
+                Passing::Aggregate(extent) => {
+                    args.push((name, declaration, Argument::Aggregate(extent, self.windowed(arg, Space::Local)?)));
+                    continue;
+                }
+                Passing::AggregateResult(extent) => {
+                    result_address = Some((extent, self.windowed(arg, Space::Local)?));
+                    continue;
+                }
+                Passing::Value => {}
+            }
             let ty = match param.ty {
                 ParamType::Scalar(ty) => ty,
                 ParamType::Pointer { .. } | ParamType::Texture => Type::B64,
@@ -433,7 +460,7 @@ impl Writer<'_> {
                 ParamType::Pointer { space: Some(space), .. } => self.windowed(arg, space)?,
                 _ => self.passed(arg, ty)?,
             };
-            args.push((param_type(ty), value));
+            args.push((name, declaration, Argument::Value(param_type(ty), value)));
         }
         let around = inst.guard.map(|guard| {
             let (bang, reg, label) = (if guard.negated { "" } else { "!" }, self.reg(guard.reg), self.fresh_label());
@@ -441,31 +468,38 @@ impl Writer<'_> {
             label
         });
         self.line("{");
-        let prefix = self.call_prefix.clone();
-        let names: Vec<String> = (0..args.len()).map(|index| format!("{prefix}param{index}")).collect();
-        for (name, (ty, value)) in names.iter().zip(&args) {
-            self.line(&format!(".param .{ty} {name};"));
-            self.line(&format!("st.param.{ty} [{name}], {value};"));
-        }
-        let (name, names) = (self.locals.module.funcs[callee.func].clone(), names.join(", "));
-        let result = format!("{prefix}retval0");
-        match target.returns {
-            Some(ty) => {
-                let bits = param_type(ty);
-                self.line(&format!(".param .{bits} {result};"));
-                self.line(&format!("call.uni ({result}), {name}, ({names});"));
-                if let Some(dst) = inst.dst() {
-                    let dst = self.reg(dst);
-                    if ty == Type::Pred {
-                        let number = self.temporary(Type::B32);
-                        self.line(&format!("ld.param.b32 {number}, [{result}];"));
-                        self.line(&format!("setp.ne.u32 {dst}, {number}, 0;"));
-                    } else {
-                        self.line(&format!("ld.param.{bits} {dst}, [{result}];"));
-                    }
+        for (name, declaration, argument) in &args {
+            self.line(&format!("{declaration};"));
+            match argument {
+                Argument::Value(ty, value) => self.line(&format!("st.param.{ty} [{name}], {value};")),
+                Argument::Aggregate(extent, address) => {
+                    self.copy_aggregate(*extent, ("local", address), ("param", name));
                 }
             }
+        }
+        let names = args.iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>().join(", ");
+        let alias = callee.alias.and_then(|alias| target.aliases.get(alias as usize)).map(|alias| alias.name.clone());
+        let name = alias.unwrap_or_else(|| self.locals.module.funcs[callee.func].clone());
+        let result = format!("{prefix}retval0");
+        match result_declaration(target, &result) {
+            Some(declaration) => {
+                self.line(&format!("{declaration};"));
+                self.line(&format!("call.uni ({result}), {name}, ({names});"));
+            }
             None => self.line(&format!("call.uni {name}, ({names});")),
+        }
+        if let (Some(ty), Some(dst)) = (target.returns, inst.dst()) {
+            let dst = self.reg(dst);
+            if ty == Type::Pred {
+                let number = self.temporary(Type::B32);
+                self.line(&format!("ld.param.b32 {number}, [{result}];"));
+                self.line(&format!("setp.ne.u32 {dst}, {number}, 0;"));
+            } else {
+                self.line(&format!("ld.param.{} {dst}, [{result}];", param_type(ty)));
+            }
+        }
+        if let Some((extent, address)) = result_address {
+            self.copy_aggregate(extent, ("param", &result), ("local", &address));
         }
         self.line("}");
         if let Some(label) = around {

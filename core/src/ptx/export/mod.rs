@@ -16,8 +16,9 @@
 //! before it is assigned starts as the 0 that it is here ([`unassigned`]). A guard is left out where it makes no
 //! difference ([`guards`]).
 //!
-//! Declarations that were read from PTX come out as they were: names ([`names`]), linkage, attributes, alignments, element types,
-//! launch bounds and pragmas. Version and target are those of the source, or the least that what is written asks for
+//! Declarations that were read from PTX come out as they were: names ([`names`]), linkage, attributes, alignments, element
+//! types, launch bounds and pragmas, also of what is not used or stands in other files. Functions take and return aggregates by
+//! value as they did ([`aggregates`]). Version and target are those of the source, or the least that what is written asks for
 //! ([`requirements`]).
 //!
 //! Not expressible, and reported where they stand: `in`, `work`, functions with several entries or exits, arrays by
@@ -34,6 +35,7 @@
 //! Source: PTX ISA 7.0 (the first for sm_80); checked against `ptxas` by the tests.
 
 mod address;
+mod aggregates;
 mod carry;
 mod forms;
 mod function;
@@ -45,7 +47,7 @@ mod requirements;
 mod spelling;
 mod unassigned;
 
-use crate::ir::{Func, FuncKind, Function, Global, GlobalData, Item, Module, ParamType, Space, Type};
+use crate::ir::{Declaration, Func, FuncKind, Function, Global, GlobalData, Item, Module, ParamType, Space, Type};
 use crate::text::Diagnostic;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -126,6 +128,9 @@ pub fn export(module: &Module) -> Export {
     }
     let written = bodies.iter().filter(|(id, _)| !missing.contains(id));
     export.text = requirements::header(module, written.map(|(_, body)| body.needs));
+    for Declaration { before, name, after } in &module.declarations {
+        let _ = writeln!(export.text, "\n{before} {name}{after};");
+    }
     for item in &module.items {
         if let &Item::Global(global) = item {
             write_global(&mut export.text, &module.globals[global], global, &names);
@@ -135,7 +140,7 @@ pub fn export(module: &Module) -> Export {
     write_dynamic_arrays(&mut export.text, module, &names);
     // Functions may call what stands below them, so each is declared first.
     for (_, body) in bodies.iter().filter(|(id, _)| !missing.contains(id) && module.funcs[*id].kind == FuncKind::Func) {
-        let _ = writeln!(export.text, "\n{};", body.head);
+        let _ = write!(export.text, "\n{};\n{}", body.head, body.alias_heads);
     }
     let aliases: String =
         bodies.iter().filter(|(id, _)| !missing.contains(id)).map(|(_, body)| body.aliases.as_str()).collect();
@@ -166,7 +171,8 @@ pub fn export(module: &Module) -> Export {
 /// Shared arrays that the launch sizes stand at module scope in PTX; all of them are one memory.
 fn write_dynamic_arrays(text: &mut String, module: &Module, names: &ModuleNames) {
     let mut written = BTreeSet::new();
-    for array in module.funcs.values().flat_map(|func| func.arrays.values()).filter(|array| array.len.is_none()) {
+    let arrays = module.funcs.values().flat_map(|func| func.arrays.values());
+    for array in arrays.filter(|array| array.len.is_none() && !array.is_of_file) {
         let declaration = array.declaration.as_ref();
         let own = declaration.map_or(&array.name, |declaration| &declaration.name);
         if let Some(name) = names.dynamic.get(own).filter(|name| written.insert(*name)) {
@@ -228,6 +234,11 @@ fn literal(bits: u64, ty: Type) -> String {
 /// The bits of a parameter or result of that type: PTX passes predicates as numbers.
 fn param_type(ty: Type) -> Type {
     if ty == Type::Pred { Type::B32 } else { memory_type(ty).as_bits() }
+}
+
+/// The type of a parameter or result of a function, which PTX passes in 32 bits or more.
+fn passed_type(ty: Type) -> Type {
+    if ty.bits() < 32 { Type::B32 } else { param_type(ty) }
 }
 
 fn unsupported_param(func: &Function) -> Option<&str> {

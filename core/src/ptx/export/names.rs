@@ -12,7 +12,7 @@
 //!
 //! O(n log n) in the names.
 
-use crate::ir::{Array, Declaration, Func, FuncKind, Function, Global, Module};
+use crate::ir::{Array, Declaration, Func, FuncKind, Function, Global, Module, Passing};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
@@ -37,12 +37,15 @@ pub(super) struct LocalNames<'m> {
     pub module: &'m ModuleNames,
     pub params: Vec<String>,
     pub arrays: SecondaryMap<Array, String>,
+    /// The parameter that a function returns its result in.
+    pub result: String,
     taken: BTreeSet<String>,
 }
 
 impl ModuleNames {
     pub fn new(module: &Module) -> ModuleNames {
         let mut names = ModuleNames::default();
+        names.taken.extend(module.declarations.iter().map(|declaration| declaration.name.clone()));
         // The originals come first, so that nothing else takes one.
         for original in [true, false] {
             for (id, func) in module.funcs.iter().filter(|(_, func)| func.declaration.is_some() == original) {
@@ -57,6 +60,9 @@ impl ModuleNames {
         names.callable = callable.map(|(id, _)| names.funcs[id].clone()).collect();
         for array in module.funcs.values().flat_map(|func| func.arrays.values()).filter(|array| array.len.is_none()) {
             let own = own_name(&array.declaration, &array.name);
+            if array.is_of_file {
+                names.dynamic.insert(own.to_string(), own.to_string());
+            }
             if !names.dynamic.contains_key(own) {
                 let name = fresh(own, &mut names.taken, |_| false);
                 names.dynamic.insert(own.to_string(), name);
@@ -72,19 +78,31 @@ impl<'m> LocalNames<'m> {
         let mut params = Vec::new();
         for param in &func.params {
             let is_hidden = |name: &str| param.declaration.is_none() && module.callable.contains(name);
-            params.push(fresh(own_name(&param.declaration, &param.name), &mut taken, is_hidden));
+            let own = own_name(&param.declaration, &param.name);
+            params.push(match param.passing {
+                Passing::FileShared => own.to_string(),
+                _ => fresh(own, &mut taken, is_hidden),
+            });
         }
         let mut arrays: SecondaryMap<Array, String> = SecondaryMap::new();
         for (id, array) in func.arrays.iter() {
             let own = own_name(&array.declaration, &array.name);
             arrays[id] = match array.len {
+                _ if array.is_of_file => own.to_string(),
                 // PTX has scopes inside of functions, and outside of one its name may mean something else.
                 Some(_) if array.declaration.is_some() => fresh(own, &mut taken, |name| module.taken.contains(name)),
                 Some(_) => fresh(own, &mut taken, |name| module.callable.contains(name)),
                 None => module.dynamic.get(own).cloned().unwrap_or_default(),
             };
         }
-        LocalNames { module, params, arrays, taken }
+        let is_result = |passing: Passing| matches!(passing, Passing::AggregateResult(_));
+        let result = match func.params.iter().position(|param| is_result(param.passing)) {
+            Some(place) => params[place].clone(),
+            None => fresh(own_name(&func.result_declaration, "func_retval0"), &mut taken, |name| {
+                func.result_declaration.is_none() && module.taken.contains(name)
+            }),
+        };
+        LocalNames { module, params, arrays, result, taken }
     }
 
     /// Does a function, variable or parameter that is visible here have the name?

@@ -7,8 +7,8 @@ use super::{
     element_count, is_aggregate,
 };
 use crate::ir::{
-    Array, ArrayData, Block, Declaration, Func, FuncKind, Function, Global, Guard, Inst as InstId, InstData, Opcode,
-    Operand, ParamType, Reg, Space, Span, Special, Type,
+    Array, ArrayData, Block, Declaration, Extent, Func, FuncKind, Function, Global, Guard, Inst as InstId, InstData,
+    Opcode, Operand, ParamType, Passing, Reg, Space, Span, Special, Type,
 };
 use crate::ptx::syntax::{Function as Source, Name, OperandKind, Statement, Variable};
 use crate::text::Diagnostic;
@@ -17,6 +17,10 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+
+/// Bytes of a parameter, and what is said of more: the parameter space of a kernel holds 32 KiB since sm_70.
+const MAX_PARAM_BYTES: u32 = 32_768;
+const PARAM_LIMIT: &str = "a parameter holds at most 32 KiB";
 
 /// How deep braces may nest in a body.
 const SCOPES: usize = 64;
@@ -273,7 +277,9 @@ impl<'a> Lowering<'a, '_> {
                     let known = self.problems.len();
                     let lowered = self.inst(inst, &statements[index + 1..]);
                     let is_missing = |problem: &Diagnostic| matches!(problem.code, UNKNOWN | UNDEFINED);
-                    if lowered.is_err() && self.problems[known..].iter().all(is_missing) {
+                    if lowered.is_err()
+                        && self.problems[known..].iter().filter(|problem| problem.is_error()).all(is_missing)
+                    {
                         inst.operands.iter().for_each(|operand| self.report_missing(&operand.kind));
                     }
                     skip_next = lowered.unwrap_or(false);
@@ -346,6 +352,10 @@ impl<'a> Lowering<'a, '_> {
             return Err(Reported);
         }
         self.refused.insert(name, self.problems.len());
+        if self.context.external.contains(name) {
+            let problem = Diagnostic::error(UNDEFINED, self.span, format!("`{name}` is defined in another file"));
+            return Err(self.report(problem.with_hint("define it in this file, without `.extern`")));
+        }
         // A register is missing in this function, and anything else in the whole file.
         let code = if name.starts_with('%') { UNKNOWN } else { UNDEFINED };
         Err(self.error(code, &format!("`{name}` is declared nowhere in this file")))
@@ -401,11 +411,14 @@ impl<'a> Lowering<'a, '_> {
                 FuncResult::Aggregate => {
                     let name = self.fresh(result.name.text);
                     let reg = self.func.build_param(name, local);
+                    let extent = self.aggregate_extent(result)?;
+                    self.describe_param(Passing::AggregateResult(extent), variable_declaration(result));
                     entities.push((result.name.text, reg.map(Entity::Pointer)));
                 }
                 _ => {
                     let ty = self.scalar_type(result)?;
                     self.func.returns = Some(ty);
+                    self.func.result_declaration = variable_declaration(result);
                     if result.space == "reg" {
                         let reg = self.new_reg(result.name.text, ty);
                         self.result = Some(reg);
@@ -424,13 +437,14 @@ impl<'a> Lowering<'a, '_> {
             let name = self.fresh(param.name.text);
             let ty = self.scalar_type(param)?;
             let by_address = source.entry && !is_aggregate(param) && addressed.contains(param.name.text);
+            let mut passing = Passing::Value;
             let entity = if is_aggregate(param) && !source.entry {
+                passing = Passing::Aggregate(self.aggregate_extent(param)?);
                 self.func.build_param(name, local).map(Entity::Pointer)
             } else if is_aggregate(param) || by_address {
                 let len = element_count(param);
-                // The parameter space of a kernel holds 4 KiB, or 32 KiB since sm_70.
-                let Some(len) = u32::try_from(len).ok().filter(|&len| len <= 32_768) else {
-                    return Err(self.error("ptx-limit", "a parameter holds at most 32 KiB"));
+                let Some(len) = array_length(len, ty, MAX_PARAM_BYTES.into()) else {
+                    return Err(self.error("ptx-limit", PARAM_LIMIT));
                 };
                 self.func.build_param(name, ParamType::Array(ty, len));
                 Some(Entity::ParamArray(self.func.params.len() as u32 - 1))
@@ -443,18 +457,21 @@ impl<'a> Lowering<'a, '_> {
                 };
                 self.func.build_param(name, ty).map(Entity::Reg)
             };
-            if let Some(built) = self.func.params.last_mut() {
-                built.declaration = declaration(&param.before, param.name.text, &param.after);
-            }
+            self.describe_param(passing, variable_declaration(param));
             entities.push((param.name.text, entity));
         }
         for &name in &self.context.reached[self.index] {
+            let variable = self.context.shared[name];
             let entity = if source.entry {
-                Some(Entity::Array(self.declare_array(self.context.shared[name])?))
+                let array = self.declare_array(variable)?;
+                self.func.arrays[array].is_of_file = true;
+                Some(Entity::Array(array))
             } else {
                 let pointer = ParamType::Pointer { space: Some(Space::Shared), restrict: false };
                 let own = self.fresh(name);
-                self.func.build_param(own, pointer).map(Entity::Pointer)
+                let reg = self.func.build_param(own, pointer);
+                self.describe_param(Passing::FileShared, variable_declaration(variable));
+                reg.map(Entity::Pointer)
             };
             entities.push((name, entity));
         }
@@ -464,6 +481,23 @@ impl<'a> Lowering<'a, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Says how PTX passes and declares the parameter that was built last.
+    fn describe_param(&mut self, passing: Passing, declaration: Option<Box<Declaration>>) {
+        if let Some(param) = self.func.params.last_mut() {
+            (param.passing, param.declaration) = (passing, declaration);
+        }
+    }
+
+    /// Size and alignment of an aggregate. Without `.align` it is aligned as its elements are.
+    fn aggregate_extent(&mut self, variable: &Variable<'a>) -> Lowered<Extent> {
+        let ty = self.scalar_type(variable)?;
+        let bytes = element_count(variable).checked_mul(u64::from(ty.bytes()));
+        let bytes = bytes.and_then(|bytes| u32::try_from(bytes).ok()).filter(|bytes| *bytes <= MAX_PARAM_BYTES);
+        let Some(bytes) = bytes else { return Err(self.error("ptx-limit", PARAM_LIMIT)) };
+        let natural = if variable.elements.is_some() { ty.bytes() } else { bytes };
+        Ok(Extent { bytes, align: variable.align.unwrap_or(natural) })
     }
 
     fn declare(&mut self, variable: &Variable<'a>) -> Lowered<()> {
@@ -509,11 +543,9 @@ impl<'a> Lowering<'a, '_> {
         let sized = !(variable.external || space == Space::Shared && len == 0);
         let name = self.fresh(variable.name.text);
         // An aggregate around a call is declared as a parameter, and is an array in local memory here.
-        let declaration = match variable.space {
-            "param" => None,
-            _ => declaration(&variable.before, variable.name.text, &variable.after),
-        };
-        Ok(self.func.build_array(ArrayData { name, space, ty, len: sized.then_some(len), declaration }))
+        let declaration = if variable.space == "param" { None } else { variable_declaration(variable) };
+        let len = sized.then_some(len);
+        Ok(self.func.build_array(ArrayData { name, space, ty, len, is_of_file: false, declaration }))
     }
 
     pub(super) fn scalar_type(&mut self, variable: &Variable<'a>) -> Lowered<Type> {
@@ -615,6 +647,14 @@ impl<'a> Lowering<'a, '_> {
 /// The record of a declaration that the exporter prints again.
 pub(super) fn declaration(before: &str, name: &str, after: &str) -> Option<Box<Declaration>> {
     Some(Box::new(Declaration { before: before.into(), name: name.into(), after: after.into() }))
+}
+
+/// The record of a variable's declaration. Registers have none.
+pub(super) fn variable_declaration(variable: &Variable<'_>) -> Option<Box<Declaration>> {
+    match variable.space {
+        "reg" => None,
+        _ => declaration(&variable.before, variable.name.text, &variable.after),
+    }
 }
 
 /// Names that stand as plain operands rather than in brackets: where one is a parameter, its address is taken.

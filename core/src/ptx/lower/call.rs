@@ -290,7 +290,11 @@ impl<'a> Lowering<'a, '_> {
             FuncResult::Scalar(ty) => Opcode { ty, src_ty: ty, ..Opcode::untyped(Op::Call) },
             _ => Opcode::untyped(Op::Call),
         };
-        self.emit(InstData::new(opcode, dst, args).calling(Callee { func, entry: 0 }));
+        self.emit(InstData::new(opcode, dst, args).calling(Callee {
+            func,
+            entry: 0,
+            alias: self.context.aliases.get(name).copied(),
+        }));
         Ok(taken)
     }
 

@@ -103,7 +103,7 @@ impl<'a> Lowering<'a, '_> {
                 FuncResult::Scalar(ty) => Opcode { ty, src_ty: ty, ..Opcode::untyped(Op::Call) },
                 _ => Opcode::untyped(Op::Call),
             };
-            InstData::new(opcode, written, args).calling(Callee { func, entry: 0 })
+            InstData::new(opcode, written, args).calling(Callee { func, entry: 0, alias: None })
         });
         Ok(false)
     }

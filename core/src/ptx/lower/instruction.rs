@@ -70,6 +70,7 @@ impl<'a> Lowering<'a, '_> {
             let plain = plain.to_mut();
             plain.modifiers.retain(|word| *word != "L2::cache_hint");
             plain.operands.pop();
+            self.warn("the cache hint `.L2::cache_hint` is dropped");
         }
         let mut lowered = self.expand(&plain);
         if let Ok(false) = lowered {
@@ -101,8 +102,11 @@ impl<'a> Lowering<'a, '_> {
         });
         for word in &inst.modifiers {
             // Hints to caches and to the assembler, and defaults that have a name.
-            let is_hint =
-                matches!(*word, "aligned" | "weak" | "noftz") || word.starts_with("L1::") || word.starts_with("L2::");
+            let is_cache_hint = word.starts_with("L1::") || word.starts_with("L2::");
+            let is_hint = matches!(*word, "aligned" | "weak" | "noftz") || is_cache_hint;
+            if is_cache_hint {
+                self.warn(&format!("the cache hint `.{word}` is dropped"));
+            }
             if matches!(*word, "shared::cluster" | "cluster" | "unified" | "mmio") {
                 return Err(self.unsupported(&format!("`.{word}` is not supported")));
             }

@@ -14,8 +14,8 @@
 //! - a scalar parameter is a register, so `ld.param` of it is a `mov`;
 //! - the `.param` variables around a call disappear: their values become operands and the result of the call. An
 //!   aggregate passes by the address of a local array, which nobody else can reach;
-//! - a `.shared` variable of the module is declared in every kernel that reaches it and passed to functions as a
-//!   pointer, because shared arrays belong to kernels here;
+//! - a `.shared` variable of the file is an array of every kernel that reaches it, and functions get it as a
+//!   pointer, because shared arrays belong to kernels here; how it is declared, and what other files define, is kept;
 //! - the carry flag is a predicate register, inverted between subtractions and additions ([`carries`]);
 //! - a call of what a register says is a `switch` over the functions whose address is taken ([`indirect`]);
 //! - a call of an alias is a call of its function, which keeps the names that PTX gives it;
@@ -97,13 +97,19 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     }
     let aliases = context.find_aliases(file, &sources, problems);
     context.find_addressed(file, &sources);
+    module.declarations = context.find_declarations(file);
     for variable in &file.variables {
+        if context.external.contains(variable.name.text) {
+            continue;
+        }
         if variable.space == "shared" && context.shared.len() >= SHARED_VARIABLES {
             let message = format!("a module has at most {SHARED_VARIABLES} shared variables");
             problems.push(Diagnostic::error("ptx-limit", variable.name.span, message));
             context.refused.insert(variable.name.text);
         } else if variable.space == "shared" {
-            if let Some(first) = context.shared.insert(variable.name.text, variable) {
+            if let Some(first) = context.shared.insert(variable.name.text, variable)
+                && !(first.external && variable.external)
+            {
                 problems.push(defined_twice(variable.name, first.name.span));
             }
         } else if let Some(&first) = context.globals.get(variable.name.text) {
@@ -183,10 +189,14 @@ struct Context<'a> {
     textures: BTreeSet<Global>,
     /// Names of globals in the text IR, which no register may take.
     reserved: NameSpace,
+    /// Variables that only other files define.
+    external: BTreeSet<&'a str>,
     /// Names whose declarations have been refused: their uses are no further errors.
     refused: BTreeSet<&'a str>,
     /// Functions with a body, numbered in the order of the text.
     funcs: BTreeMap<&'a str, Func>,
+    /// Which names are aliases, each with its place among those of its function.
+    aliases: BTreeMap<&'a str, u32>,
     types: Vec<FuncType>,
     /// The functions whose address is taken, in order; the address is the place in this list, from 1.
     addressed: Vec<Func>,
@@ -247,6 +257,32 @@ fn element_count(variable: &Variable<'_>) -> u64 {
 }
 
 impl<'a> Context<'a> {
+    /// Finds what is declared but no item of the module: shared variables of the file, which kernels and functions get
+    /// as arrays and parameters, and variables and functions that only other files define. Each is listed once.
+    fn find_declarations(&mut self, file: &File<'a>) -> Vec<Declaration> {
+        let is_item = |variable: &&Variable<'_>| !variable.external && variable.space != "shared";
+        let defined: BTreeSet<&str> =
+            file.variables.iter().filter(is_item).map(|variable| variable.name.text).collect();
+        let mut listed = BTreeSet::new();
+        let mut declarations = Vec::new();
+        for variable in &file.variables {
+            let name = variable.name.text;
+            if variable.space != "shared" && variable.external && !defined.contains(name) {
+                self.external.insert(name);
+            }
+            if !defined.contains(name) && listed.insert(name) {
+                declarations.push(declaration_in_file(variable));
+            }
+        }
+        let without_body = file.functions.iter().filter(|function| function.body.is_none());
+        for function in without_body.filter(|function| !self.funcs.contains_key(function.name.text)) {
+            if listed.insert(function.name.text) {
+                declarations.push(prototype(function));
+            }
+        }
+        declarations
+    }
+
     /// Finds the other names of functions, each as it is declared. One that has no function behind it is refused.
     fn find_aliases(
         &mut self,
@@ -274,9 +310,11 @@ impl<'a> Context<'a> {
                 (Some(func), Some(prototype)) => {
                     let source = sources[func.index()];
                     if FuncType::of(prototype, 0) == FuncType::of(source, 0) {
-                        self.funcs.insert(name.text, func);
                         let declaration = body::declaration(&prototype.before, name.text, &prototype.directives);
-                        aliases.entry(func).or_default().extend(declaration.map(|declaration| *declaration));
+                        let known = aliases.entry(func).or_default();
+                        self.funcs.insert(name.text, func);
+                        self.aliases.insert(name.text, known.len() as u32);
+                        known.extend(declaration.map(|declaration| *declaration));
                         continue;
                     }
                     let message = format!("`{}` and `{}` take or return other values", name.text, target.text);
@@ -331,9 +369,6 @@ impl<'a> Context<'a> {
             "const" => Space::Const,
             other => return error(&format!("`.{other}` variables are not supported at module scope")),
         };
-        if variable.external {
-            return error(&format!("`{name}` is defined in another file"));
-        }
         let reference = Reference::from_name(variable.scalar.text);
         let stored = match reference {
             Some(_) => Some(Type::U64),
@@ -349,8 +384,7 @@ impl<'a> Context<'a> {
             return error(&format!("`{name}` has more than {MAX_ARRAY_BYTES} bytes"));
         };
         let (mut init, mut addresses) = (Vec::new(), Vec::new());
-        let before = format!("{} {}", variable.linkage, variable.before);
-        let mut declaration = body::declaration(before.trim_start(), name, &variable.after);
+        let mut declaration = Some(Box::new(declaration_in_file(variable)));
         for element in &variable.init {
             match element {
                 Initial::Number(number) => {
@@ -423,6 +457,29 @@ impl<'a> Context<'a> {
             }
         }
         self.reached = reached.into_iter().map(|names| names.into_iter().collect()).collect();
+    }
+}
+
+/// A variable as the file declares it.
+fn declaration_in_file(variable: &Variable<'_>) -> Declaration {
+    let before = format!("{} {}", variable.linkage, variable.before);
+    Declaration { before: before.trim_start().into(), name: variable.name.text.into(), after: variable.after.clone() }
+}
+
+/// A function without a body as the file declares it.
+fn prototype(source: &Source<'_>) -> Declaration {
+    let list = |variables: &[Variable<'_>]| {
+        let variables = variables.iter().map(|variable| match variable.space {
+            "reg" => format!(".reg .{} {}", variable.scalar.text, variable.name.text),
+            _ => format!("{} {}{}", variable.before, variable.name.text, variable.after),
+        });
+        format!("({})", variables.collect::<Vec<_>>().join(", "))
+    };
+    let result = if source.returns.is_empty() { String::new() } else { format!(" {}", list(&source.returns)) };
+    Declaration {
+        before: format!("{}{result}", source.before),
+        name: source.name.text.into(),
+        after: format!("{}{}", list(&source.params), source.directives),
     }
 }
 

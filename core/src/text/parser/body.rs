@@ -281,7 +281,14 @@ impl<'a> Parser<'a> {
             Some(self.array_len(ty, most)?)
         };
         self.check_free(body, name, span)?;
-        let array = body.func.build_array(ArrayData { name: name.into(), space, ty, len, declaration: None });
+        let array = body.func.build_array(ArrayData {
+            name: name.into(),
+            space,
+            ty,
+            len,
+            is_of_file: false,
+            declaration: None,
+        });
         body.names.insert(name, Name::Array(array));
         Ok(CommentAnchor::Array(array))
     }

@@ -374,7 +374,7 @@ impl<'a> Parser<'a> {
         }
         let mut data = InstData::new(opcode, [], []);
         data.args = args;
-        data = data.calling(Callee { func, entry });
+        data = data.calling(Callee { func, entry, alias: None });
         if self.eat_name("to") {
             data.opcode.op = Op::CallTo;
             data = data.to(self.targets(body)?);
