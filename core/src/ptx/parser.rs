@@ -146,7 +146,13 @@ impl<'a> Parser<'a, '_> {
         let mut words = Vec::new();
         while !self.token().starts_line && matches!(self.token().kind, Kind::Word | Kind::Mark(b',')) {
             if !self.take_mark(b',') {
-                words.push(String::from(self.take_text()));
+                let span = self.token().span;
+                let word = self.take_text();
+                if word == "debug" {
+                    let message = "debug information is left out, and `debug` of the target with it";
+                    self.diagnostics.push(Diagnostic::warning("ptx-ignored", span, message));
+                }
+                words.push(String::from(word));
             }
         }
         if let Some(header) = file.header.as_mut().filter(|header| header.target.is_empty()) {

@@ -9,7 +9,7 @@ use super::spelling::{missing, plain, spelling};
 use super::{memory_type, param_type};
 use crate::ir::{
     ArgKind, Extent, Flags, FuncKind, InstData, Op, Opcode, Operand, ParamType, Passing, Piece, Rounding, Signature,
-    Space, Type,
+    Space, Symbol, Type,
 };
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -425,6 +425,13 @@ impl Writer<'_> {
 
     // Calls
 
+    /// The size of an array of this function.
+    fn array_bytes(&self, operand: &Operand) -> u32 {
+        let Operand::Symbol(Symbol::Array(array)) = operand else { return 0 };
+        let array = &self.func.arrays[*array];
+        array.len.unwrap_or(0) * array.ty.bytes()
+    }
+
     /// The parameters around a call must stand beside it, so a guarded one is jumped over.
     fn call(&mut self, inst: &InstData) -> Written<()> {
         let Some(callee) = inst.callee().filter(|callee| callee.entry == 0) else {
@@ -442,7 +449,11 @@ impl Writer<'_> {
             match param.passing {
                 Passing::FileShared => continue,
                 Passing::Aggregate(extent) => {
-                    args.push((name, declaration, Argument::Aggregate(extent, self.windowed(arg, Space::Local)?)));
+                    // An array without a size takes as many bytes as there are.
+                    let bytes = if extent.bytes == 0 { self.array_bytes(arg) } else { extent.bytes };
+                    let declaration = declaration.replace("[]", &format!("[{bytes}]"));
+                    let address = self.windowed(arg, Space::Local)?;
+                    args.push((name, declaration, Argument::Aggregate(Extent { bytes, ..extent }, address)));
                     continue;
                 }
                 Passing::AggregateResult(extent) => {

@@ -190,7 +190,17 @@ fn write_global(text: &mut String, global: &GlobalData, id: Global, names: &Modu
             Some((linkage, _)) => format!("{linkage}.global .texref"),
             None => declaration.before.clone(),
         };
-        let _ = writeln!(text, "\n{before} {name}{};", declaration.after);
+        let has_initialiser = declaration.after.contains('=');
+        let _ = write!(text, "\n{before} {name}{}", declaration.after);
+        if let (Some(init), false) = (&global.init, has_initialiser) {
+            let elements = initialiser(global, init, names);
+            let _ = if declaration.after.is_empty() {
+                write!(text, " = {elements}")
+            } else {
+                write!(text, " = {{{elements}}}")
+            };
+        }
+        text.push_str(";\n");
         return;
     }
     let space = if global.space == Space::Const { "const" } else { "global" };
@@ -201,14 +211,19 @@ fn write_global(text: &mut String, global: &GlobalData, id: Global, names: &Modu
     let ty = memory_type(global.ty);
     let _ = write!(text, "\n.visible .{space} .align 16 .{ty} {name}[{}]", global.len.max(1));
     if let Some(init) = &global.init {
-        let mut elements: Vec<String> = init.iter().map(|&bits| literal(bits, global.ty)).collect();
-        for address in &global.addresses {
-            let offset = if address.offset == 0 { String::new() } else { format!("+{}", address.offset) };
-            elements[address.element as usize] = format!("generic({}){offset}", names.globals[address.global]);
-        }
-        let _ = write!(text, " = {{{}}}", elements.join(", "));
+        let _ = write!(text, " = {{{}}}", initialiser(global, init, names));
     }
     text.push_str(";\n");
+}
+
+/// The initial elements, between commas.
+fn initialiser(global: &GlobalData, init: &[u64], names: &ModuleNames) -> String {
+    let mut elements: Vec<String> = init.iter().map(|&bits| literal(bits, global.ty)).collect();
+    for address in &global.addresses {
+        let offset = if address.offset == 0 { String::new() } else { format!("+{}", address.offset) };
+        elements[address.element as usize] = format!("generic({}){offset}", names.globals[address.global]);
+    }
+    elements.join(", ")
 }
 
 /// The type of an element in memory; PTX has no `f16` there.

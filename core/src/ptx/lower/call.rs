@@ -36,6 +36,8 @@ pub(super) struct CallParam<'a> {
     ty: Type,
     /// The array of an aggregate.
     pub(super) array: Option<Array>,
+    /// A value has been stored in it.
+    is_stored: bool,
     /// What was stored last, if nothing stands between that and here.
     pending: Option<(Operand, Option<Guard>)>,
     /// Where the value is kept otherwise.
@@ -47,7 +49,8 @@ impl<'a> Lowering<'a, '_> {
     /// aggregates are shared by calls whose scopes do not overlap.
     pub(super) fn call_param(&mut self, variable: &Variable<'a>) -> Lowered<CallParam<'a>> {
         let ty = self.scalar_type(variable)?;
-        let mut param = CallParam { name: variable.name.text, ty, array: None, pending: None, reg: None };
+        let mut param =
+            CallParam { name: variable.name.text, ty, array: None, is_stored: false, pending: None, reg: None };
         if is_aggregate(variable) {
             let len = element_count(variable);
             let key = (super::names::clean(variable.name.text), len, ty);
@@ -107,6 +110,7 @@ impl<'a> Lowering<'a, '_> {
                     self.flush();
                 }
                 self.call_params[index].pending = Some((value, guard));
+                self.call_params[index].is_stored = true;
                 self.pending.push(index);
                 Ok(())
             }
@@ -211,7 +215,7 @@ impl<'a> Lowering<'a, '_> {
         let Some(&func) = self.context.funcs.get(name) else {
             match *name {
                 "vprintf" => {
-                    self.warn("`printf` prints nothing here");
+                    self.warn("`printf` is left out: nothing prints here");
                     self.drop_arguments(arguments);
                     let (dst, taken) = self.call_result(inst, results, Type::S32, rest)?;
                     let nothing = |dst: Reg| InstData::new(Opcode::mov(Type::S32), [dst], [Operand::Const(0)]);
@@ -396,7 +400,12 @@ impl<'a> Lowering<'a, '_> {
             self.flush();
             return match self.call_params[index].reg {
                 Some(reg) => Ok(Operand::Reg(reg)),
-                None => Err(self.error("ptx-operands", &format!("`{name}` has no value yet"))),
+                // nvcc stores nothing for a parameter that the callee does not read.
+                None if !self.call_params[index].is_stored => Ok(Operand::Const(0)),
+                None => {
+                    let message = format!("`{name}` has been passed to a call: store its value again for this one");
+                    Err(self.error("ptx-operands", &message))
+                }
             };
         }
         self.value(argument, ty)

@@ -97,9 +97,10 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     }
     let aliases = context.find_aliases(file, &sources, problems);
     context.find_addressed(file, &sources);
+    context.find_read(file);
     module.declarations = context.find_declarations(file);
     for variable in &file.variables {
-        if context.external.contains(variable.name.text) {
+        if variable.external && variable.space != "shared" {
             continue;
         }
         if variable.space == "shared" && context.shared.len() >= SHARED_VARIABLES {
@@ -117,6 +118,13 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
         } else {
             match context.global(variable, context.reserved.fresh(&names::clean(variable.name.text))) {
                 Ok(data) => {
+                    if data.init.is_some() && data.declaration.as_ref().is_some_and(|it| !it.after.contains('=')) {
+                        let message = format!(
+                            "`{}` holds numbers of functions, as calls here do: no other file can call them",
+                            variable.name.text
+                        );
+                        problems.push(Diagnostic::warning(IGNORED, variable.name.span, message));
+                    }
                     context.reserved.take(&data.name);
                     let is_texture = data.reference == Some(Reference::Texture);
                     let global = module.globals.push(data);
@@ -191,6 +199,8 @@ struct Context<'a> {
     reserved: NameSpace,
     /// Variables that only other files define.
     external: BTreeSet<&'a str>,
+    /// Names in bodies and in initialisers of variables.
+    read: BTreeSet<&'a str>,
     /// Names whose declarations have been refused: their uses are no further errors.
     refused: BTreeSet<&'a str>,
     /// Functions with a body, numbered in the order of the text.
@@ -328,6 +338,26 @@ impl<'a> Context<'a> {
         aliases
     }
 
+    /// Finds the names that bodies and initialisers of variables mention.
+    fn find_read(&mut self, file: &File<'a>) {
+        for element in file.variables.iter().flat_map(|variable| &variable.init) {
+            if let Initial::Address(name, _) = element {
+                self.read.insert(name.text);
+            }
+        }
+        for statement in file.functions.iter().flat_map(|function| function.body.iter().flatten()) {
+            let Statement::Inst(inst) = statement else { continue };
+            for operand in &inst.operands {
+                match &operand.kind {
+                    OperandKind::Name(name) | OperandKind::Offset(name, _) | OperandKind::Address(Some(name), _) => {
+                        self.read.insert(name);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
     /// Finds the functions whose address somebody takes: what an indirect call may call.
     fn find_addressed(&mut self, file: &File<'a>, sources: &[&Source<'a>]) {
         let mut addressed: BTreeSet<Func> = BTreeSet::new();
@@ -385,6 +415,7 @@ impl<'a> Context<'a> {
         };
         let (mut init, mut addresses) = (Vec::new(), Vec::new());
         let mut declaration = Some(Box::new(declaration_in_file(variable)));
+        let mut has_numbers = false;
         for element in &variable.init {
             match element {
                 Initial::Number(number) => {
@@ -400,8 +431,8 @@ impl<'a> Context<'a> {
                             init.push(0);
                         }
                         (None, Some(number)) if *offset == 0 && fits => {
-                            // The text has the function's address, which is a number here.
-                            declaration = None;
+                            // A table that nobody reads here keeps its text.
+                            has_numbers |= self.read.contains(name);
                             init.push(number);
                         }
                         _ => {
@@ -415,6 +446,11 @@ impl<'a> Context<'a> {
                     }
                 }
             }
+        }
+        if let (Some(declaration), true) = (&mut declaration, has_numbers) {
+            // Functions are numbers here, in what is written as well: code and tables have to agree.
+            let extents = declaration.after.split('=').next().unwrap_or_default().trim_end();
+            declaration.after = extents.into();
         }
         Ok(GlobalData {
             name: own_name,
