@@ -26,6 +26,11 @@ export function optimize(source, options = {}) {
   return call(engine.optimize, source, options);
 }
 
+/** Runs passes over a program, and tells what they show. */
+export function inspect(source, options = {}) {
+  return call(engine.inspect, source, options);
+}
+
 /** Runs a program's launch on the simulated multiprocessor. */
 export function simulate(source, options = {}) {
   return call(engine.simulate, source, options);

@@ -20,6 +20,12 @@ export function parse(source: string, options?: ParseOptions): Parsed;
 export function optimize(source: string, options?: OptimizeOptions): Optimized;
 
 /**
+ * Runs passes over a program and tells what they show; the answer is that of `warpscope inspect --json`.
+ * @throws {EngineError} if the program or the options are wrong
+ */
+export function inspect(source: string, options?: InspectOptions): Inspected;
+
+/**
  * Runs a program's launch on the simulated multiprocessor; the answer is that of `warpscope sim --json`.
  * @throws {EngineError} if the program or the options are wrong, or the run failed
  */
@@ -145,6 +151,62 @@ export interface Remark {
   at: string;
   message: string;
   facts: Record<string, unknown>;
+}
+
+/** As for `optimize`, which is what is inspected. */
+export interface InspectOptions extends ParseOptions, RunOptions, Pick<OptimizeOptions, "passes" | "kernel" | "knobs" | "fastMath" | "profile"> {
+  /** Inspect after so many rewrites. Default: each pass where it begins. */
+  stop?: number;
+  /** Values of what an inspection lets you choose, by key: `{ candidate: 3 }`. */
+  choices?: Record<string, string | number>;
+}
+
+/** What passes show, in their order. */
+export interface Inspected {
+  inspections: Inspection[];
+}
+
+/** What a pass shows of a function, in terms that are the same for every pass. */
+export interface Inspection {
+  pass: string;
+  function: string;
+  /** Rewrites that are done. */
+  stop: number;
+  title: string;
+  /** What comes next. Sentences have code between backticks. */
+  lead: string;
+  notes: { word: string; look: MarkLook; sentence: string; aside: string }[];
+  tables: Table[];
+  legend: { look: MarkLook; sign: string; label: string; count: number }[];
+  marks: { anchor: Anchor; look: MarkLook; text: string }[];
+}
+
+export type MarkLook = "plain" | "good" | "bad" | "cause" | "constant" | "simpler" | "removed" | "copied";
+
+/** A part of the program, by the numbers of blocks and instructions. */
+export type Anchor = { block: number } | { inst: number } | { before: number };
+
+export interface Table {
+  name: string;
+  columns: { name: string; index: string; unit: string; help: string }[];
+  rows: Row[];
+  /** Rows besides those. */
+  left_out: number;
+  left_out_words: string;
+  empty: string;
+  /** The key of the choice that choosing a row makes; empty if there is none. */
+  choice: string;
+}
+
+export interface Row {
+  key: string;
+  /** One for each column. */
+  cells: { text: string; value: number | null; look: MarkLook }[];
+  look: MarkLook;
+  is_choosable: boolean;
+  is_chosen: boolean;
+  verdict: { is_good: boolean; rule: string; sentence: string } | null;
+  anchor: Anchor | null;
 }
 
 /** One, two or three sizes. */

@@ -4,12 +4,13 @@
 //! ir        what a program is                     trace     what doors report: events, and the trace that keeps them
 //! text      .wir in and out, diagnostics          edit      the only door through which a function changes
 //! ptx       PTX in and out                        value_table  numbers and their holders, at every moment
-//! graph     dominators, loops, control dependence journal   what happened and why
-//! machine   what instructions cost                view      a function with its analyses, computed when asked
-//! flow      dataflow: liveness, values, divergence query     demand-driven question propagation
-//! symbolic  affine names                          sim       the warp simulator
-//! alias     which accesses may meet               derive    launches for kernels that have none
-//! verify    the invariants                        profile   how often, and how often zero
+//! graph     dominators, loops, control dependence inspect   what a pass shows, as plain data
+//! machine   what instructions cost                journal   what happened and why
+//! flow      dataflow: liveness, values, divergence view      a function with its analyses, computed when asked
+//! symbolic  affine names                          query     demand-driven question propagation
+//! alias     which accesses may meet               sim       the warp simulator
+//! verify    the invariants                        derive    launches for kernels that have none
+//!                                                 profile   how often, and how often zero
 //!                                                 equivalence  do two programs leave the same memory
 //!                                                 pass      the passes, and the one list of them
 //!                                                 load      a text to a program, alike for page, shell and npm
@@ -49,6 +50,7 @@ pub mod trace;
 pub mod edit;
 pub mod value_table;
 
+pub mod inspect;
 pub mod journal;
 pub mod view;
 

@@ -14,9 +14,10 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use crate::inspect::{Inspection, Request};
 use crate::ir::{Func, Function, Launch, Module};
 use crate::journal::{Event, Journal};
-use crate::pass::{PassReport, Step, run_pipeline};
+use crate::pass::{InspectedPosition, Inspector, PassReport, Settings, Step, run_pipeline};
 use crate::trace::Remark;
 
 /// A place between two events.
@@ -49,6 +50,8 @@ pub struct Session {
     current: Module,
     journal: Journal,
     reports: Vec<PassReport>,
+    steps: Vec<Step>,
+    fast_math: bool,
     /// Events done.
     done: usize,
 }
@@ -66,7 +69,8 @@ impl Session {
             current.launches = own;
         }
         let done = journal.events().len();
-        Session { start, current, journal, reports, done }
+        let (steps, fast_math) = (options.steps.clone(), options.fast_math);
+        Session { start, current, journal, reports, steps, fast_math, done }
     }
 
     /// The program before any pass.
@@ -166,6 +170,46 @@ impl Session {
     /// The events of the k-th pass, counted through.
     pub fn events_of(&self, pass: usize) -> Range<usize> {
         self.journal.passes().get(pass).map_or(0..0, |pass| pass.start..pass.end)
+    }
+
+    /// Passes that show something at the position, each with its heading: those among `passes`, the entry of the pipeline
+    /// that led here, where events of the pass come next or were the last, and the first pass after them that runs. Of
+    /// several with one heading the first.
+    pub fn inspected_passes(&self, passes: Range<usize>) -> Vec<(usize, &'static str)> {
+        let is_here = |pass: &usize| {
+            let events = self.events_of(*pass);
+            self.reports[*pass].enabled && events.start <= self.done && self.done <= events.end
+        };
+        let next = (passes.end..self.reports.len()).find(|&pass| self.reports[pass].enabled);
+        let mut found: Vec<(usize, &'static str)> = Vec::new();
+        for pass in passes.chain(next).filter(is_here) {
+            let Some((inspector, _)) = self.inspector(pass) else { continue };
+            if found.iter().all(|(_, title)| *title != inspector.title) {
+                found.push((pass, inspector.title));
+            }
+        }
+        found
+    }
+
+    /// The inspector of a pass and its settings, if it shows something with these.
+    fn inspector(&self, pass: usize) -> Option<(Inspector, Settings)> {
+        let step = self.steps.get(pass)?;
+        let settings = Settings { knobs: step.knob_values(), fast_math: self.fast_math };
+        step.entry().inspector.filter(|inspector| (inspector.applies)(&settings)).map(|inspector| (inspector, settings))
+    }
+
+    /// What a pass shows of a function at the position. None if it shows nothing there.
+    pub fn inspect(&self, pass: usize, func: Func, request: &Request) -> Option<Inspection> {
+        let (inspector, settings) = self.inspector(pass)?;
+        let position = InspectedPosition {
+            module: &self.current,
+            func,
+            journal: &self.journal,
+            done: self.done,
+            pass,
+            settings: &settings,
+        };
+        Some((inspector.inspect)(&position, request))
     }
 
     /// A remark's block, by its label.

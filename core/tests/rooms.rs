@@ -17,6 +17,7 @@ const ROOMS: &[&str] = &[
     "trace",
     "edit",
     "value_table",
+    "inspect",
     "journal",
     "view",
     "query",

@@ -210,9 +210,9 @@ fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
     }
     {
         let engine = engine.clone();
-        use_effect_with(lab.weigh(), move |weigh| {
-            if let Some(weigh) = weigh {
-                engine.ask(Request::Weigh(weigh.clone()));
+        use_effect_with(lab.inspect(), move |inspect| {
+            if let Some(inspect) = inspect {
+                engine.ask(Request::Inspect(inspect.clone()));
             }
         });
     }

@@ -88,7 +88,7 @@ mod tests {
             Request::Catalogue => "catalogue",
             Request::Look(_) => "look",
             Request::Listen(_) => "listen",
-            Request::Weigh(_) => "weigh",
+            Request::Inspect(_) => "inspect",
             Request::Simulate(_) => "simulate",
             Request::Map(_) => "map",
             Request::Probe(_) => "probe",

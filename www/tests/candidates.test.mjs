@@ -15,13 +15,13 @@ async function openCandidates(page, file) {
   await page.keyboard.press("Home");
   await eventually("the source is shown", async () => (await place(page)).at === 0);
   await page.getByRole("tab", { name: "Candidates" }).click();
-  await page.getByTestId("candidate-table").waitFor();
+  await page.getByTestId("candidates-table").waitFor();
 }
 
-const lead = (page) => page.getByTestId("candidates-lead").innerText();
+const lead = (page) => page.getByTestId("inspection-lead").innerText();
 
 /// The lines of the graph that are painted so.
-const painted = (page, look) => page.locator(`.painted.paint-${look} + text, .painted.paint-${look} ~ text:last-child`).allTextContents();
+const painted = (page, look) => page.locator(`.marked.look-${look} + text, .marked.look-${look} ~ text:last-child`).allTextContents();
 
 /// The lines of the editor that are painted so.
 const inText = (page, look) => page.locator(`.cm-paint-${look}`).allInnerTexts();
@@ -31,12 +31,12 @@ test("the slices of a figure are painted on graph and text, and a step forward t
   await openCandidates(page, "figure-3");
   assert.match(await lead(page), /transforms for candidate 3, r0: step forward/);
   const slices = {
-    writer: [/^\{r0, g, b0, a0\} = tex/],
+    cause: [/^\{r0, g, b0, a0\} = tex/],
     constant: [/^r4 = mul/, /^r5 = mul/, /^pixout = mul/],
     simpler: [],
-    dead: [/^s0 = /, /^rBackward0 = /, /^s1 = /, /^rBackward1 = /, /^s2 = /, /^rBackward2 = /],
+    removed: [/^s0 = /, /^rBackward0 = /, /^s1 = /, /^rBackward1 = /, /^s2 = /, /^rBackward2 = /],
   };
-  await eventually("the graph is painted", async () => (await painted(page, "dead")).length > 0);
+  await eventually("the graph is painted", async () => (await painted(page, "removed")).length > 0);
   for (const [look, wanted] of Object.entries(slices)) {
     for (const lines of [await painted(page, look), await inText(page, look)]) {
       assert.equal(lines.length, wanted.length, `${look}: ${lines}`);
@@ -44,21 +44,21 @@ test("the slices of a figure are painted on graph and text, and a step forward t
     }
   }
   // The check stands in front of the first line that it may leave out.
-  assert.equal(await page.locator(".painted .check").count(), 1);
-  assert.match(await page.getByTestId("painted").innerText(), /becomes a constant 3[^]*not needed 6/);
+  assert.equal(await page.locator(".marked .insertion").count(), 1);
+  assert.match(await page.getByTestId("mark-legend").innerText(), /becomes a constant 3[^]*not needed 6/);
   await screenshot(page, "candidates-figure-3");
   const cycles = async () => Number((await page.getByTestId("figures").locator("tbody tr").first().locator("td").nth(1).innerText()).replaceAll(",", ""));
   const before = await cycles();
   await page.keyboard.press("ArrowRight");
   await eventually("the step transforms", async () => (await place(page)).at === 1);
   await eventually("nothing is good enough any more", async () => /any more/.test(await lead(page)));
-  assert.equal(await page.locator(".painted.paint-dead").count(), 0);
+  assert.equal(await page.locator(".marked.look-removed").count(), 0);
   await eventually("it takes less time", async () => (await cycles()) < before);
   // The pane goes back to what it showed before, and the colours with it.
   await page.keyboard.press("ArrowLeft");
-  await eventually("the slices are painted again", async () => (await painted(page, "dead")).length === 6);
+  await eventually("the slices are painted again", async () => (await painted(page, "removed")).length === 6);
   await page.getByRole("tab", { name: "Change", exact: true }).click();
-  assert.equal(await page.locator(".painted").count(), 0);
+  assert.equal(await page.locator(".marked").count(), 0);
   assert.equal(await page.locator(".cm-paint").count(), 0);
 });
 
@@ -66,11 +66,11 @@ test("a row has the paper's figures, and agrees with what the pass says when it 
   const page = await openPage(t);
   await openCandidates(page, "three-steps");
   const cells = async (row) => (await row.locator("tr").first().locator("th, td").allInnerTexts()).map((cell) => cell.trim());
-  const heads = await page.getByTestId("candidate-table").locator("thead th").allInnerTexts();
+  const heads = await page.getByTestId("candidates-table").locator("thead th").allInnerTexts();
   assert.deepEqual(heads.map((head) => head.replaceAll(/\s/g, "")), ["#", "Registers", "P", "Pind", "TR", "TS", "Tcheck", "Tδ", "su", "suthresh", "Mem", "|S|"]);
-  assert.match(await page.getByTestId("candidate-table").locator("thead th").nth(7).getAttribute("title"), /negative number is a gain/);
+  assert.match(await page.getByTestId("candidates-table").locator("thead th").nth(7).getAttribute("title"), /negative number is a gain/);
   for (let step = 1; step <= 3; step += 1) {
-    const best = page.locator(".candidate-table tbody.hit");
+    const best = page.locator(".inspected-table tbody.look-good");
     await eventually(`candidates of round ${step}`, async () => (await best.count()) === 1 && (await place(page)).at === step - 1);
     const [number, registers, , product, region, special, check, delta, su, threshold, memory, blocks] = await cells(best);
     const verdict = await best.locator(".verdict-row").innerText();
@@ -91,15 +91,15 @@ test("a row has the paper's figures, and agrees with what the pass says when it 
     await page.getByRole("tab", { name: "Candidates" }).click();
   }
   await eventually("none is left", async () => /any more/.test(await lead(page)));
-  assert.match(await page.getByTestId("licence-note").innerText(), /sign of a zero, NaN and infinity/);
+  assert.match(await page.getByTestId("inspection-note").innerText(), /sign of a zero, NaN and infinity/);
   await page.getByTestId("fast-math").uncheck();
-  await eventually("nothing is licensed", async () => (await page.getByTestId("licence-note").count()) === 0);
+  await eventually("nothing is licensed", async () => (await page.getByTestId("inspection-note").count()) === 0);
 });
 
 test("the keyboard goes through the candidates, each of which is painted", async (t) => {
   const page = await openPage(t);
   await openCandidates(page, "three-steps");
-  const rows = page.locator(".candidate-table tbody").filter({ has: page.locator("button") });
+  const rows = page.locator(".inspected-table tbody").filter({ has: page.locator("button") });
   await rows.first().getByRole("button").focus();
   const seen = new Set();
   for (let at = 1; at < (await rows.count()); at += 1) {
@@ -107,12 +107,12 @@ test("the keyboard goes through the candidates, each of which is painted", async
     const button = rows.nth(at).getByRole("button");
     await eventually("the next one is painted", async () => (await button.getAttribute("aria-pressed")) === "true");
     assert.ok(await button.evaluate((element) => element === document.activeElement), "and has the focus");
-    await eventually("its register is named", async () => /would be zero [1-4]/.test(await page.getByTestId("painted").innerText()));
-    seen.add((await inText(page, "writer")).join());
+    await eventually("its register is named", async () => /would be zero [1-4]/.test(await page.getByTestId("mark-legend").innerText()));
+    seen.add((await inText(page, "cause")).join());
   }
   assert.ok(seen.size > 3, `${seen.size} different paintings`);
   assert.equal((await place(page)).at, 0, "nothing was transformed");
-  await rows.nth(1).locator(".registers").click();
+  await rows.nth(1).locator(".words").click();
   await eventually("a click paints as well", async () => (await rows.nth(1).getByRole("button").getAttribute("aria-pressed")) === "true");
 });
 
@@ -132,8 +132,8 @@ ${profile}}
 `;
   await pasteProgram(page, source("    profile zero {\n        entry.a: 0.9\n        entry.b: 0.9\n        entry.c: 0.1\n    }\n"));
   await waitForMistakes(page, "No mistakes");
-  await page.getByTestId("candidate-table").waitFor();
-  await eventually("the filtered ones are listed", async () => (await page.locator(".candidate-table .none").count()) === 2);
+  await page.getByTestId("candidates-table").waitFor();
+  await eventually("the filtered ones are listed", async () => (await page.locator(".inspected-table tbody").count()) === 3);
   const verdicts = (await page.locator(".verdict-row").allInnerTexts()).join("\n");
   assert.match(verdicts, /unlikely\s+c is zero in 10 % of warps; p_thresh asks for 32 %/);
   assert.match(verdicts, /propagator\s+b is zero because a is/);
@@ -141,14 +141,14 @@ ${profile}}
   await pasteProgram(page, source(""));
   await eventually("no profile", async () => /No profile says/.test(await lead(page)));
   await page.getByTestId("profile").check();
-  await eventually("a measured one", async () => (await page.locator(".candidate-table tbody").count()) > 0);
+  await eventually("a measured one", async () => (await page.locator(".inspected-table tbody").count()) > 0);
 });
 
 for (const width of [1440, 320]) {
   test(`candidates can be read, ${width} pixels wide`, async (t) => {
     const page = await openPage(t, { viewport: { width, height: 900 } });
     await openCandidates(page, "three-steps");
-    await eventually("it is painted", async () => (await page.locator(".painted").count()) > 0);
+    await eventually("it is painted", async () => (await page.locator(".marked").count()) > 0);
     const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     assert.ok(wider <= 0, `the page is ${wider} px too wide`);
     await inBothSchemes(page, async (scheme) => {

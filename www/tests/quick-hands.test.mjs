@@ -92,8 +92,8 @@ test("every arrow counts in tables of paths, candidates and questions", async (t
   await twoDownOneByOneUp(page, () => page.evaluate(() => document.activeElement.id));
   await openSource(page, "azp/three-steps.wir");
   await page.getByRole("tab", { name: "Candidates" }).click();
-  await page.getByTestId("candidate-table").locator("button").first().focus();
-  await twoDownOneByOneUp(page, () => page.locator(".candidates [aria-pressed=true]").getAttribute("id"));
+  await page.getByTestId("candidates-table").locator("button").first().focus();
+  await twoDownOneByOneUp(page, () => page.locator(".inspection [aria-pressed=true]").getAttribute("id"));
   await openExample(page, "questions/figure-4.wir");
   await page.getByTestId("question-tree").getByRole("treeitem").first().waitFor();
   await page.getByTestId("question-tree").focus();

@@ -3,6 +3,7 @@
 mod check;
 mod equiv;
 mod fmt;
+mod inspect;
 mod link;
 mod machines;
 mod opt;
@@ -42,6 +43,8 @@ enum Command {
     Equiv(equiv::Options),
     /// Prints what passes do, event by event, as JSON lines.
     Trace(Box<trace::Options>),
+    /// Prints what passes show: candidates with their figures, and what each would change.
+    Inspect(Box<inspect::Options>),
     /// Writes and reads permalinks.
     #[command(subcommand)]
     Link(link::Command),
@@ -59,6 +62,7 @@ impl Arguments {
             Command::Sim(options) => sim::run(&options),
             Command::Equiv(options) => equiv::run(&options),
             Command::Trace(options) => trace::run(&options),
+            Command::Inspect(options) => inspect::run(&options),
             Command::Link(command) => link::run(&command),
         }
     }

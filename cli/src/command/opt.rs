@@ -139,6 +139,11 @@ impl Bench {
 }
 
 impl Work {
+    /// The only kernel or function that is worked on, if one is named.
+    pub fn kernel(&self) -> Option<&str> {
+        self.kernel.as_deref()
+    }
+
     /// Runs the passes over the program, which is to be printed as `emit` says.
     pub fn open(&self, emit: Emit) -> Result<Bench, Failure> {
         let mut steps = self.pipeline.steps()?;

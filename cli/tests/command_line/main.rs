@@ -240,6 +240,42 @@ fn trace_is_one_json_object_a_line_with_every_field() {
     }
 }
 
+/// A kernel whose register `a` is mostly zero.
+const MOSTLY_ZERO: &str = "kernel k(x: ptr.global restrict, y: ptr.global restrict) {\nentry:\n    i = mov.u32 %tid\n    \
+     a = ld.global.u32 x[i]\n    b = work.u32 400, i\n    c = mul.u32 a, b\n    st.global.u32 y[i], c\n    ret\n    \
+     profile zero {\n        entry.a: 0.9\n    }\n}\n";
+
+#[test]
+fn inspect_prints_tables_as_text_and_as_json() {
+    let text = good(&["inspect", "-", "--passes", "dce,azp"], MOSTLY_ZERO);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "== Candidates of azp in `k` after 0 rewrites");
+    assert!(lines[1].starts_with("Next, `azp` transforms for candidate 1, `a`"), "{text}");
+    assert!(text.contains("T_R") && text.contains("> 1  a") && text.contains("1: specialise"), "{text}");
+
+    let answer = good(&["inspect", "-", "--passes", "dce,azp", "--json"], MOSTLY_ZERO);
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    let inspection = &answer["inspections"][0];
+    assert_eq!(
+        (&inspection["pass"], &inspection["function"], &inspection["stop"]),
+        (&"azp".into(), &"k".into(), &0.into())
+    );
+    let (columns, row) = (&inspection["tables"][0]["columns"], &inspection["tables"][0]["rows"][0]);
+    assert_eq!(columns.as_array().map(Vec::len), row["cells"].as_array().map(Vec::len));
+    assert_eq!((&row["is_chosen"], &row["cells"][3]["value"]), (&true.into(), &0.9.into()));
+
+    let after = good(&["inspect", "-", "--passes", "azp", "--stop", "1"], MOSTLY_ZERO);
+    assert!(
+        after.starts_with("== Candidates of azp in `k` after 1 rewrites\nNo candidate is good enough any more"),
+        "{after}"
+    );
+    let nothing = warpscope(&["inspect", "-", "--passes", "dce"], MOSTLY_ZERO);
+    assert!(nothing.status.success() && nothing.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("no pass of this pipeline shows anything"));
+    let wrong = warpscope(&["inspect", "-", "--passes", "azp", "--choose", "candidate"], MOSTLY_ZERO);
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
 #[test]
 fn trace_says_when_more_is_asked_than_is_kept() {
     // Each inquiry goes up through all diamonds above its own.

@@ -18,6 +18,7 @@ mod gvn_cse;
 mod hoist_common;
 mod if_convert;
 mod infer_space;
+mod inspector;
 mod knob;
 mod last_assignment;
 mod late_commoning;
@@ -32,6 +33,7 @@ pub mod spec_pre;
 
 use alloc::string::String;
 
+pub use inspector::{InspectedPosition, Inspector};
 pub use knob::{FAULTING_KNOB, Knob, KnobKind, KnobValue, KnobValues};
 pub use pipeline::{
     PIPELINES, PassReport, Phase, Pipeline, PipelineError, Size, Step, apply_knob, guard_loads, parse_pipeline,
@@ -77,6 +79,9 @@ pub trait Pass {
     /// What people are told about it.
     const INFO: PassInfo;
 
+    /// What it shows, if it shows anything.
+    const INSPECTOR: Option<Inspector> = None;
+
     /// Rewrites the function. It either finds nothing more when run again, or its documentation says why not.
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError>;
 }
@@ -88,6 +93,8 @@ pub struct PassEntry {
     pub info: PassInfo,
     /// Its code.
     pub run: fn(&mut View<'_>, &Settings) -> Result<(), PassError>,
+    /// What it shows, if it shows anything.
+    pub inspector: Option<Inspector>,
 }
 
 impl PassEntry {
@@ -103,6 +110,7 @@ macro_rules! passes {
         pub static PASSES: &[PassEntry] = &[$(PassEntry {
             info: <$pass as Pass>::INFO,
             run: <$pass as Pass>::run,
+            inspector: <$pass as Pass>::INSPECTOR,
         }),*];
     };
 }

@@ -21,11 +21,22 @@
 //! the `executions` of a block; at its end the lanes parted in `diverged` of them. Writes that stand under `joint` are
 //! those of a short vector, or of some of its elements; all of them were zero in the `zero_…`.
 //!
+//! `warpscope inspect` prints what passes show:
+//!
+//! ```text
+//! { "inspections": [ { "pass", "function", "stop": rewrites done, "title", "lead", "notes": [],
+//!                      "tables": [ { "name", "columns": [], "rows": [] } ], "legend": [], "marks": [] } ] }
+//! ```
+//!
+//! where anchors name blocks and instructions by the numbers that a session gives them.
+//!
 //! Ids become names here, so a report outlives its session. JSON has no infinities and no NaN: they are strings.
 
+mod inspect;
 mod optimize;
 mod simulate;
 
+pub use inspect::InspectReport;
 pub use optimize::{FactReport, OptimizeReport, PassReport, RemarkReport};
 pub use simulate::{
     BlockReport, DUMP_LIMIT, EdgeReport, Element, JointReport, PathReport, ProfileReport, SimulateReport, Wanted,

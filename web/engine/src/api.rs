@@ -11,7 +11,7 @@ use warpscope_core::load::{self, Dialect};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::{PASSES, Size, Step, apply_knob, guard_loads, parse_pipeline};
 use warpscope_core::profile::{self, Profile};
-use warpscope_core::report::{self, OptimizeReport, Wanted};
+use warpscope_core::report::{self, InspectReport, OptimizeReport, Wanted};
 use warpscope_core::session::{self, Session};
 use warpscope_core::text::{self, LineIndex};
 use warpscope_core::{ptx, sim};
@@ -35,37 +35,60 @@ pub fn parse(source: &str, options: &str) -> String {
 pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> String {
     answer(options, |options: OptimizeOptions| {
         refuse_unknown(&options.unknown, OPTIMIZE_OPTIONS)?;
-        let mut module = load(source, options.from)?;
-        if let Some(name) = &options.kernel
-            && module.func_by_name(name).is_none()
-        {
-            return Err(Failure::new(format!("the program has no kernel or function `{name}`")));
-        }
-        let mut steps = options.steps()?;
-        if options.emit == Dialect::Ptx {
-            guard_loads(&mut steps);
-        }
-        let mut launched = module.clone();
-        options.run.replace_launches(&mut launched)?;
-        let kernels: Vec<Func> = launched.kernels().collect();
-        derive::derive_launches(&mut launched, &kernels);
-        let launch = (options.emit == Dialect::Ptx).then(|| text::print_launches(launched.launches.clone()));
-        if options.run.launch.is_none() {
-            module = launched;
-        }
-        let launches = tell_of_runs(&mut module, &options)?;
-        let options_of_session =
-            session::Options { steps, fast_math: options.fast_math, only: options.kernel, launches: Some(launches) };
-        let session = Session::open(module, &options_of_session, clock);
-        if let Some(error) = session.reports().iter().find_map(|report| report.error.as_ref()) {
-            return Err(Failure::new(error.message.clone()));
-        }
-        let text = match options.emit {
+        let (emit, plain_loads) = (options.emit, options.plain_loads);
+        let (session, launch) = open(source, options, clock)?;
+        let text = match emit {
             Dialect::Wir => text::print(session.module()),
-            Dialect::Ptx => emit_ptx(session.module(), options.plain_loads)?,
+            Dialect::Ptx => emit_ptx(session.module(), plain_loads)?,
         };
         Ok(OptimizeReport { launch, ..OptimizeReport::new(&session, text) })
     })
+}
+
+/// Runs passes over a program, and tells what they show.
+pub fn inspect(source: &str, options: &str) -> String {
+    answer(options, |options: InspectOptions| {
+        let InspectOptions { stop, choices, optimize } = options;
+        refuse_unknown(&optimize.unknown, INSPECT_OPTIONS)?;
+        let kernel = optimize.kernel.clone();
+        let choices = choices.iter().map(|(key, value)| (key.clone(), plain(value))).collect();
+        let (mut session, _) = open(source, optimize, &mut || 0)?;
+        Ok(InspectReport::new(&mut session, kernel.as_deref(), stop, choices))
+    })
+}
+
+/// Runs the passes. The text of its launches comes with a session whose program is to be printed as PTX.
+fn open(
+    source: &str,
+    options: OptimizeOptions,
+    clock: &mut dyn FnMut() -> u64,
+) -> Result<(Session, Option<String>), Failure> {
+    let mut module = load(source, options.from)?;
+    if let Some(name) = &options.kernel
+        && module.func_by_name(name).is_none()
+    {
+        return Err(Failure::new(format!("the program has no kernel or function `{name}`")));
+    }
+    let mut steps = options.steps()?;
+    if options.emit == Dialect::Ptx {
+        guard_loads(&mut steps);
+    }
+    let mut launched = module.clone();
+    options.run.replace_launches(&mut launched)?;
+    let kernels: Vec<Func> = launched.kernels().collect();
+    derive::derive_launches(&mut launched, &kernels);
+    let launch = (options.emit == Dialect::Ptx).then(|| text::print_launches(launched.launches.clone()));
+    if options.run.launch.is_none() {
+        module = launched;
+    }
+    let launches = tell_of_runs(&mut module, &options)?;
+    let options_of_session =
+        session::Options { steps, fast_math: options.fast_math, only: options.kernel, launches: Some(launches) };
+    let session = Session::open(module, &options_of_session, clock);
+    if let Some(error) = session.reports().iter().find_map(|report| report.error.as_ref()) {
+        return Err(Failure::new(error.message.clone()));
+    }
+    Ok((session, launch))
 }
 
 /// The program as PTX, unless it says what PTX cannot.
@@ -131,6 +154,15 @@ struct OptimizeOptions {
 }
 
 #[derive(Deserialize)]
+struct InspectOptions {
+    stop: Option<usize>,
+    #[serde(default)]
+    choices: BTreeMap<String, Value>,
+    #[serde(flatten)]
+    optimize: OptimizeOptions,
+}
+
+#[derive(Deserialize)]
 struct SimulateOptions {
     #[serde(default)]
     from: Dialect,
@@ -162,6 +194,7 @@ struct RunOptions {
 /// The names of the options, for who mistypes one.
 const RUN_OPTIONS: &[&str] = &["launch", "machine", "seed", "set", "grid", "block", "warp", "fuel"];
 const OPTIMIZE_OPTIONS: &[&str] = &["from", "passes", "kernel", "knobs", "fastMath", "emit", "plainLoads", "profile"];
+const INSPECT_OPTIONS: &[&str] = &["from", "passes", "kernel", "knobs", "fastMath", "profile", "stop", "choices"];
 const SIMULATE_OPTIONS: &[&str] = &["from", "kernel", "dump", "profile"];
 
 /// Where profile-driven passes get their frequencies from.

@@ -2,7 +2,6 @@
 //! speaks in [`api`].
 
 pub mod api;
-mod candidates;
 mod catalogue;
 mod comparison;
 mod drawing;
@@ -22,7 +21,7 @@ mod walk;
 pub mod worker;
 mod zeros;
 
-use message::{Bench, Listen, Look, Print, Request, Response, Weigh};
+use message::{Bench, Inspect, Listen, Look, Print, Request, Response};
 
 /// Answers requests. What it remembers only saves it from computing twice; every answer depends on its request alone.
 pub struct Engine {
@@ -48,8 +47,8 @@ impl Engine {
             Request::Listen(Listen { bench, position, moment }) => {
                 Response::Questions(self.open(bench).questions(position, moment).map(Box::new))
             }
-            Request::Weigh(Weigh { bench, position, painted }) => {
-                Response::Candidates(self.open(bench).candidates(position, painted).map(Box::new))
+            Request::Inspect(Inspect { bench, position, which, choices }) => {
+                Response::Inspected(self.open(bench).inspection(position, which, choices).map(Box::new))
             }
             Request::Survey(survey) => Response::Surveyed(self.open(survey.bench.clone()).paths(&survey).map(Box::new)),
             Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate))),

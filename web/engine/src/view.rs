@@ -1,7 +1,9 @@
 //! A bench that is open: the program, what the pipeline did to it, and what the page shows of that at a position.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
+use warpscope_core::inspect::{self, Inspection};
 use warpscope_core::ir::{Block, Func, Function, Module, WarpCounts};
 use warpscope_core::pass::{Step, parse_pipeline};
 use warpscope_core::profile;
@@ -10,13 +12,12 @@ use warpscope_core::text::LineIndex;
 use warpscope_core::trace::Remark as CoreRemark;
 use warpscope_core::trace::{Fact, RemarkKind};
 
-use crate::candidates::{candidates, pass_at_hand};
 use crate::comparison::{Listing, compare};
 use crate::drawing::draw;
 use crate::facts;
 use crate::message::{
-    Bench, Candidates, Course, Diagnostic, Position, Printed, Questions, Remark, RemarkFact, Scope, Settings, Stage,
-    StageResult, Survey, Surveyed, ValueSource, View,
+    Bench, Course, Diagnostic, Position, Printed, Questions, Remark, RemarkFact, Scope, Settings, Stage, StageResult,
+    Survey, Surveyed, ValueSource, View,
 };
 use crate::paths::{count_warps, paths};
 use crate::print::print;
@@ -42,7 +43,6 @@ pub struct Opened {
     session: Option<Session>,
     /// The session's passes with their settings.
     steps: Vec<Step>,
-    fast_math: bool,
     stages: Vec<StageResult>,
     /// For each stage the session's passes, several for a named pipeline; none for a stage that cannot run.
     passes: Vec<Option<Range<usize>>>,
@@ -71,7 +71,7 @@ impl Opened {
             sources,
             session,
             steps: Vec::new(),
-            fast_math: bench.fast_math,
+
             stages,
             passes,
             counted: None,
@@ -133,8 +133,10 @@ impl Opened {
         let missed = events_of(session, &stop.passes)
             .filter(|&event| session.journal().events()[event].remark.kind == RemarkKind::Missed);
         view.missed = missed.take(MOST_MISSED).map(|event| describe(session, event)).collect();
-        let is_at_hand = |name: &str| pass_at_hand(session, &self.steps, name, &stop.passes, stop.done).is_some();
-        (view.weighs, view.surveys) = (is_at_hand("azp"), BY_PATHS.into_iter().any(is_at_hand));
+        let is_at_hand = |name: &str| pass_at_hand(session, name, &stop.passes, stop.done).is_some();
+        view.surveys = BY_PATHS.into_iter().any(is_at_hand);
+        let titles = session.inspected_passes(stop.passes.clone()).into_iter().map(|(_, title)| title.to_owned());
+        view.inspected = titles.collect();
         view.questions = course_of_questions(session, &stop.passes, stop.rewrite, kernel);
         let after = Listing::new(session.module(), Some(kernel));
         session.seek(match scope {
@@ -177,13 +179,18 @@ impl Opened {
         Some((self.session.as_mut()?, self.kernel?))
     }
 
-    /// What `azp` considers in the program at `position`, if that is the pass at hand.
-    pub fn candidates(&mut self, position: Position, painted: Option<u32>) -> Option<Candidates> {
+    /// One of the inspections at `position`, with what has been chosen in it.
+    pub fn inspection(
+        &mut self,
+        position: Position,
+        which: usize,
+        choices: BTreeMap<String, String>,
+    ) -> Option<Inspection> {
         let (session, kernel) = (self.session.as_mut()?, self.kernel?);
         let stop = Stop::find(session, &self.passes, position);
-        let pass = pass_at_hand(session, &self.steps, "azp", &stop.passes, stop.done)?;
         session.seek(stop.done);
-        Some(candidates(session, &self.steps, pass, kernel, self.fast_math, painted))
+        let &(pass, _) = session.inspected_passes(stop.passes).get(which)?;
+        session.inspect(pass, kernel, &inspect::Request { choices })
     }
 
     /// The paths in the program at the position that is asked for, and what the pass at hand does about them, if that is one
@@ -191,7 +198,7 @@ impl Opened {
     pub fn paths(&mut self, asked: &Survey) -> Option<Surveyed> {
         let (session, kernel) = (self.session.as_mut()?, self.kernel?);
         let stop = Stop::find(session, &self.passes, asked.position);
-        let at_hand = |name: &&str| pass_at_hand(session, &self.steps, name, &stop.passes, stop.done);
+        let at_hand = |name: &&str| pass_at_hand(session, name, &stop.passes, stop.done);
         let pass = BY_PATHS.iter().find_map(at_hand)?;
         session.seek(stop.done);
         // Another statement or frequency is asked about the same run.
@@ -229,6 +236,20 @@ fn declare_measured(module: &mut Module, kernel: Func, settings: &Settings) -> O
             ..Diagnostic::default()
         }),
     }
+}
+
+/// The session's pass of a name whose next change is that of a position in `passes`, with so many events done: one of them,
+/// or the first that runs after them.
+fn pass_at_hand(session: &Session, name: &str, passes: &Range<usize>, done: usize) -> Option<usize> {
+    let reports = session.reports();
+    let is_it = |pass: &usize| reports[*pass].enabled && reports[*pass].name == name;
+    let is_at_hand = |pass: &usize| {
+        let events = session.events_of(*pass);
+        events.start <= done && done <= events.end
+    };
+    let inside = passes.clone().filter(is_it).find(is_at_hand);
+    let after = || (passes.end..reports.len()).find(|&pass| reports[pass].enabled).filter(is_it).filter(is_at_hand);
+    inside.or_else(after)
 }
 
 /// A position in terms of the journal.

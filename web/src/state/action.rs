@@ -32,8 +32,8 @@ pub enum Action {
     WalkTo(usize),
     /// The same by so many moments.
     WalkBy(isize),
-    /// Another candidate's effect is painted.
-    Paint(u32),
+    /// Something is chosen in what a pass shows: a key and a value.
+    Choose(String, String),
     /// The way of another statement is shown, by one of its instructions.
     Trace(u32),
     /// What is shown is about another join.

@@ -2,9 +2,8 @@
 
 use std::rc::Rc;
 
-use warpscope_engine::message::{
-    Bench, Candidates, Listen, Painting, Probe, Questions, Request, Response, Simulate, Weigh, Zeros,
-};
+use warpscope_engine::message::inspect::Inspection;
+use warpscope_engine::message::{Bench, Inspect, Listen, Probe, Questions, Request, Response, Simulate, Zeros};
 
 use super::{Dialog, Lab, Notice};
 use crate::examples;
@@ -20,15 +19,13 @@ pub struct Heard {
     pub questions: Rc<Questions>,
 }
 
-/// The candidates in a program.
+/// What a pass shows, and what was asked for that.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Weighed {
+pub struct Answered {
     /// What was asked.
-    pub asked: Weigh,
-    /// The candidates, without what is painted.
-    pub candidates: Candidates,
-    /// What is painted.
-    pub painting: Option<Rc<Painting>>,
+    pub asked: Inspect,
+    /// What is shown.
+    pub inspection: Rc<Inspection>,
 }
 
 /// The zeros of a program, or why it did not end well.
@@ -82,11 +79,10 @@ impl Lab {
                     });
                 }
             }
-            Response::Candidates(candidates) => {
-                if let Request::Weigh(weigh) = request {
-                    self.weighed = candidates.map(|mut candidates| {
-                        let painting = candidates.painting.take().map(Rc::new);
-                        Rc::new(Weighed { asked: weigh.clone(), candidates: *candidates, painting })
+            Response::Inspected(inspection) => {
+                if let Request::Inspect(inspect) = request {
+                    self.inspected = inspection.map(|inspection| {
+                        Rc::new(Answered { asked: inspect.clone(), inspection: Rc::new(*inspection) })
                     });
                 }
             }

@@ -68,8 +68,8 @@ pub enum Sheet {
     Walk,
     /// The compared texts.
     Lines,
-    /// The candidates of `azp`, where that is the pass at hand.
-    Candidates,
+    /// What a pass shows, by its place in the view's list.
+    Inspected(usize),
     /// The executed paths, where that is `pde`.
     Paths,
 }

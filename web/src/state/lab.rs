@@ -1,12 +1,13 @@
 //! All that the page knows: a program and its passes, where a person stands and looks, and what the engine has answered.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use warpscope_engine::message::{
     Bench, Catalogue, Look, Moment, Position, Request, Scope, Settings, Shared, Simulated, View,
 };
 
-use super::answers::{Counted, Heard, Weighed};
+use super::answers::{Answered, Counted, Heard};
 use super::choices::{Dialog, Notice, Results, Selection, Sheet, Tab, Theme, Watched};
 use super::launches::Launches;
 use super::map::HeatMap;
@@ -28,10 +29,10 @@ pub struct Lab {
     pub walk_at: Option<usize>,
     /// The last answer about questions that a pass asks.
     pub heard: Option<Rc<Heard>>,
-    /// The candidate whose effect is painted; none is the one that would be transformed for.
-    pub candidate: Option<u32>,
-    /// The last answer about candidates.
-    pub weighed: Option<Rc<Weighed>>,
+    /// What has been chosen in what a pass shows, by key.
+    pub choices: BTreeMap<String, String>,
+    /// The last answer about that.
+    pub inspected: Option<Rc<Answered>>,
     /// How the executed paths are looked at.
     pub paths: PathView,
     /// Whether the questions, or the way of a statement, move by themselves.
@@ -121,8 +122,8 @@ impl Lab {
             scope: Scope::Pass,
             walk_at: None,
             heard: None,
-            candidate: None,
-            weighed: None,
+            choices: BTreeMap::new(),
+            inspected: None,
             paths: PathView::default(),
             asking: false,
             settings: Settings::default(),
@@ -176,7 +177,7 @@ impl Lab {
     pub fn questions(&self) -> Vec<Request> {
         let mut questions = vec![Request::Catalogue, Request::Look(self.look())];
         questions.extend(self.listen().map(Request::Listen));
-        questions.extend(self.weigh().map(Request::Weigh));
+        questions.extend(self.inspect().map(Request::Inspect));
         questions.extend(self.survey().map(Request::Survey));
         if let Some(simulate) = self.simulate() {
             let watch = self.watched.question(&simulate);

@@ -14,14 +14,15 @@
 //! | `programs` | the programs that are shown and run |
 //! | `timeline`, `walk` | the stops of the transport, and the moments between them |
 //! | `pipeline`, `settings` | edits of the passes and of the simulator's settings |
-//! | `candidates`, `paths` | what is looked at of `azp` and of `pde` |
+//! | `inspection` | what is shown of a pass |
+//! | `paths` | what is looked at of `pde` |
 //! | `trials`, `map` | pipelines side by side, and the map of zeros and divergence |
 //! | `launches`, `share` | launches that belong to programs; how long links may be |
 
 mod action;
 mod answers;
-mod candidates;
 mod choices;
+mod inspection;
 mod lab;
 mod launches;
 mod map;

@@ -49,7 +49,7 @@ impl Lab {
         match self.sheet {
             Sheet::Paths => true,
             Sheet::Walk => view.walk.is_none() && view.questions.is_none() && is_about_paths,
-            Sheet::Lines | Sheet::Candidates => false,
+            Sheet::Lines | Sheet::Inspected(_) => false,
         }
     }
 

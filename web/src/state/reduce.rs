@@ -87,7 +87,7 @@ impl Reducible for Lab {
             Action::Scope(scope) => lab.scope = scope,
             Action::WalkTo(moment) => lab.walk_to(|_| moment),
             Action::WalkBy(moments) => lab.walk_to(|at| at.saturating_add_signed(moments)),
-            Action::Paint(candidate) => lab.candidate = Some(candidate),
+            Action::Choose(key, value) => _ = lab.choices.insert(key, value),
             Action::Trace(inst) => {
                 (lab.paths.wanted, lab.paths.join, lab.asking) = (Some(inst), None, false);
                 lab.walk_at = None;
@@ -208,9 +208,9 @@ impl Reducible for Lab {
         if !says_moment && (lab.bench != self.bench || lab.position != self.position) {
             lab.walk_at = None;
         }
-        // Another program has its own best candidate.
+        // Another program has its own choices.
         if lab.bench != self.bench || lab.position != self.position {
-            lab.candidate = None;
+            lab.choices.clear();
             lab.paths.forget();
         }
         // From now on the view belongs to another bench, and nothing may be run that mixes the two.

@@ -268,28 +268,30 @@ fn the_transport_goes_along_with_the_walk() {
 }
 
 #[test]
-fn candidates_are_asked_for_while_they_are_looked_at_and_each_program_has_its_own() {
+fn an_inspection_is_asked_for_while_it_is_looked_at_and_each_program_has_its_own() {
     let mut lab = Lab::new();
     lab.bench.pipeline = pipeline(&[("azp", true)]);
     let position = at(1, 1);
     lab.position = position;
-    lab.view = Some(Rc::new(View { weighs: true, position, ..view(&[2]) }));
-    assert_eq!(lab.weigh(), None, "nobody looks");
-    let lab = Rc::new(lab).reduce(Action::Sheet(Sheet::Candidates));
-    let asked = lab.weigh().expect("somebody looks");
-    assert_eq!((asked.position, asked.painted), (position, None));
-    let painting = Painting { candidate: 7, ..Painting::default() };
-    let told = Candidates { best: Some(7), painting: Some(painting), ..Candidates::default() };
-    let answer = Response::Candidates(Some(Box::new(told)));
-    let lab = lab.reduce(Action::Answered(Box::new(Request::Weigh(asked)), answer));
-    assert_eq!((lab.weigh(), lab.painting().map(|painting| painting.candidate)), (None, Some(7)));
-    let other = lab.clone().reduce(Action::Paint(3));
-    assert_eq!(other.weigh().and_then(|weigh| weigh.painted), Some(3));
-    assert!(other.painting().is_none() && other.candidates().is_some(), "the table stays meanwhile");
+    lab.view = Some(Rc::new(View { inspected: vec!["Candidates".to_owned()], position, ..view(&[2]) }));
+    assert_eq!(lab.inspect(), None, "nobody looks");
+    assert_eq!(Rc::new(lab.clone()).reduce(Action::Sheet(Sheet::Inspected(1))).inspect(), None, "there is one only");
+    let lab = Rc::new(lab).reduce(Action::Sheet(Sheet::Inspected(0)));
+    let asked = lab.inspect().expect("somebody looks");
+    assert_eq!((asked.position, asked.choices.len()), (position, 0));
+    let (anchor, look) = (inspect::Anchor::Inst(3), inspect::Look::Removed);
+    let mark = inspect::Mark { anchor, look, text: String::new() };
+    let told = inspect::Inspection { marks: vec![mark], ..inspect::Inspection::new("Candidates") };
+    let answer = Response::Inspected(Some(Box::new(told)));
+    let lab = lab.reduce(Action::Answered(Box::new(Request::Inspect(asked)), answer));
+    assert_eq!((lab.inspect(), lab.marked().map(|told| told.marks.len())), (None, Some(1)));
+    let other = lab.clone().reduce(Action::Choose("candidate".to_owned(), "3".to_owned()));
+    assert_eq!(other.inspect().and_then(|asked| asked.choices.get("candidate").cloned()).as_deref(), Some("3"));
+    assert!(other.marked().is_none() && other.inspection().is_some(), "the table stays meanwhile");
     let next = other.clone().reduce(Action::Travel(Travel::Forward));
-    assert_eq!((next.candidate, next.weigh()), (None, None), "the program there is not known yet");
+    assert_eq!((next.choices.len(), next.inspect()), (0, None), "the program there is not known yet");
     let away = other.reduce(Action::Sheet(Sheet::Lines));
-    assert!(away.weigh().is_none() && away.painting().is_none());
+    assert!(away.inspect().is_none() && away.marked().is_none());
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! The change pane: the reason of the change that led to the position, and the compared texts; in a pass that works with
-//! a table of values, asks questions, weighs candidates or paths, those in another sheet.
+//! a table of values, asks questions, goes by paths or shows something else, those in another sheet.
 
 use warpscope_engine::message::{Remark, RemarkFact, Scope};
 use yew::{Callback, Html, KeyboardEvent, component, html};
 
-use super::candidates::Candidates;
 use super::comparison::{Comparison, Lines};
+use super::inspection::Inspection;
 use super::order::{DRAWN, ordered_facts};
 use super::paths::Paths;
 use super::questions::Questions;
@@ -25,17 +25,16 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
         (None, Some(_)) => Some("Questions"),
         (None, None) => None,
     };
-    let weighs = (view.weighs && !is_old).then_some("Candidates");
     let surveys = (view.surveys && !is_old).then_some("Paths");
-    let others: Vec<(Sheet, &'static str)> =
-        [(Sheet::Walk, walk), (Sheet::Candidates, weighs), (Sheet::Paths, surveys)]
-            .into_iter()
-            .filter_map(|(sheet, name)| Some((sheet, name?)))
-            .collect();
+    let named = |(which, title): (usize, &String)| (Sheet::Inspected(which), title.clone());
+    let inspected = view.inspected.iter().enumerate().filter(|_| !is_old).map(named);
+    let of_pass = [(Sheet::Walk, walk), (Sheet::Paths, surveys)];
+    let of_pass = of_pass.into_iter().filter_map(|(sheet, name)| Some((sheet, name?.to_owned())));
+    let others: Vec<(Sheet, String)> = of_pass.chain(inspected).collect();
     let shown = match lab.sheet {
-        Sheet::Candidates if weighs.is_some() => Sheet::Candidates,
+        Sheet::Inspected(which) if lab.which_inspection().is_some() && !is_old => Sheet::Inspected(which),
         _ if lab.shows_paths() => Sheet::Paths,
-        Sheet::Walk | Sheet::Candidates | Sheet::Paths if walk.is_some() => Sheet::Walk,
+        Sheet::Walk | Sheet::Inspected(_) | Sheet::Paths if walk.is_some() => Sheet::Walk,
         _ => Sheet::Lines,
     };
     if shown != Sheet::Lines {
@@ -43,8 +42,8 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
             <section class="pane change" aria-label="Change" data-testid="change-pane">
                 <div class="pane-head">{ sheets(&others, shown, act) }</div>
                 <div class="sheet-panel" role="tabpanel" id="change-sheet" aria-labelledby={sheet_id(shown)}>
-                    if shown == Sheet::Candidates {
-                        <Candidates lab={lab.clone()} act={act.clone()} />
+                    if matches!(shown, Sheet::Inspected(_)) {
+                        <Inspection lab={lab.clone()} act={act.clone()} />
                     } else if shown == Sheet::Paths {
                         <Paths lab={lab.clone()} act={act.clone()} />
                     } else if view.walk.is_some() {
@@ -88,24 +87,25 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
     }
 }
 
-fn sheet_id(sheet: Sheet) -> &'static str {
+fn sheet_id(sheet: Sheet) -> String {
     match sheet {
-        Sheet::Walk => "sheet-values",
-        Sheet::Lines => "sheet-lines",
-        Sheet::Candidates => "sheet-candidates",
-        Sheet::Paths => "sheet-paths",
+        Sheet::Walk => "sheet-values".to_owned(),
+        Sheet::Lines => "sheet-lines".to_owned(),
+        Sheet::Inspected(which) => format!("sheet-inspected-{which}"),
+        Sheet::Paths => "sheet-paths".to_owned(),
     }
 }
 
 /// The tabs: the compared texts, and what else there is to see of the pass.
-fn sheets(others: &[(Sheet, &'static str)], shown: Sheet, act: &Callback<Action>) -> Html {
-    let all: Vec<(Sheet, &'static str)> = [(Sheet::Lines, "Change")].iter().chain(others).copied().collect();
+fn sheets(others: &[(Sheet, String)], shown: Sheet, act: &Callback<Action>) -> Html {
+    let all: Vec<(Sheet, String)> = [(Sheet::Lines, "Change".to_owned())].iter().chain(others).cloned().collect();
     let onkeydown = {
         let (act, all) = (act.clone(), all.clone());
         Callback::from(move |event: KeyboardEvent| {
             // The tab that has the focus; which one is shown may not be drawn yet.
             let focused = dom::id(&event);
-            let at = all.iter().position(|(sheet, _)| focused.as_deref() == Some(sheet_id(*sheet))).unwrap_or(0);
+            let at =
+                all.iter().position(|(sheet, _)| focused.as_deref() == Some(sheet_id(*sheet).as_str())).unwrap_or(0);
             let next = match event.key().as_str() {
                 "ArrowLeft" => (at + all.len() - 1) % all.len(),
                 "ArrowRight" => (at + 1) % all.len(),
@@ -116,11 +116,11 @@ fn sheets(others: &[(Sheet, &'static str)], shown: Sheet, act: &Callback<Action>
             event.prevent_default();
             act.emit(Action::Sheet(all[next].0));
             // At once for the next key, and then again: another sheet may be drawn with other tabs.
-            dom::focus(sheet_id(all[next].0));
-            dom::focus_later(sheet_id(all[next].0).to_owned());
+            dom::focus(&sheet_id(all[next].0));
+            dom::focus_later(sheet_id(all[next].0));
         })
     };
-    let tab = |sheet: Sheet, name: &'static str| {
+    let tab = |sheet: Sheet, name: &str| {
         html! {
             <button type="button" role="tab" id={sheet_id(sheet)} aria-selected={(shown == sheet).to_string()}
                 aria-controls="change-sheet" tabindex={if shown == sheet { "0" } else { "-1" }}
@@ -129,7 +129,7 @@ fn sheets(others: &[(Sheet, &'static str)], shown: Sheet, act: &Callback<Action>
     };
     html! {
         <div role="tablist" aria-label="What is shown of the change" class="tabs" {onkeydown}>
-            { for all.iter().map(|&(sheet, name)| tab(sheet, name)) }
+            { for all.iter().map(|(sheet, name)| tab(*sheet, name)) }
         </div>
     }
 }

@@ -1,7 +1,6 @@
 //! The panes. Each is a function of the laboratory's state; what a person does in it becomes an action.
 
 mod blocks;
-mod candidates;
 mod change;
 mod compare;
 mod comparison;
@@ -10,6 +9,7 @@ mod figures;
 mod graph;
 mod header;
 mod icons;
+mod inspection;
 mod lanes;
 mod machines;
 mod moments;

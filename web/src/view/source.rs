@@ -5,7 +5,7 @@ use std::rc::Rc;
 use warpscope_engine::message::{Diagnostic, Language, Run};
 use yew::{Callback, Html, KeyboardEvent, component, html, use_memo, use_state};
 
-use super::candidates::look_of;
+use super::inspection::LineMarks;
 use super::{PaneProps, Shared, count, on, thousands};
 use crate::editor::{EditorBox, LineLevel, PaintedLine};
 use crate::state::{Action, Lab, Pane, Selection, Tab};
@@ -165,11 +165,11 @@ fn marked_lines(lab: &Lab) -> (Vec<u32>, u32) {
     (lines, exact)
 }
 
-/// What a candidate would make of lines of the source.
+/// The lines of the source that a pass marks.
 fn painted_lines(lab: &Lab) -> Vec<PaintedLine> {
-    let (Some(view), Some(painting)) = (&lab.view, lab.painting()) else { return Vec::new() };
-    let lines = (1..).zip(&view.source_insts);
-    lines.filter_map(|(line, inst)| Some(PaintedLine { line, look: look_of(painting.of((*inst)?)?).0 })).collect()
+    let (Some(view), Some(told)) = (&lab.view, lab.marked()) else { return Vec::new() };
+    let (lines, marks) = ((1..).zip(&view.source_insts), LineMarks::of(told));
+    lines.filter_map(|(line, inst)| Some(PaintedLine { line, look: marks.at((*inst)?)?.0.name() })).collect()
 }
 
 /// Issues of each line, relative to the hottest.

@@ -39,6 +39,7 @@
 mod candidates;
 mod choice;
 mod hoisting;
+mod inspect;
 mod instrumentation;
 mod kept;
 mod needed;
@@ -65,7 +66,7 @@ use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::if_convert::{LANES, resident_warps};
-use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
+use super::{Inspector, Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::flow::Elements;
 use crate::ir::{Inst, Reg};
 use crate::machine::Machine;
@@ -148,6 +149,8 @@ impl Pass for Azp {
         ],
         needs_fast_math: true,
     };
+
+    const INSPECTOR: Option<Inspector> = Some(inspect::INSPECTOR);
 
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let rules = Rules::new(view, settings);

@@ -32,6 +32,12 @@ pub fn optimize(source: &str, options: &str) -> String {
     api::optimize(source, options, &mut || (milliseconds() * 1e3) as u64)
 }
 
+/// See [`api::inspect`].
+#[wasm_bindgen]
+pub fn inspect(source: &str, options: &str) -> String {
+    api::inspect(source, options)
+}
+
 /// See [`api::simulate`].
 #[wasm_bindgen]
 pub fn simulate(source: &str, options: &str) -> String {

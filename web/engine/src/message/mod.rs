@@ -3,8 +3,8 @@
 //! Every request carries all that its answer depends on, so a worker that was just started answers like one that has
 //! run for an hour, and cancelling is ending the worker. What a worker remembers only saves it from computing twice.
 
-mod candidates;
 mod course;
+mod inspection;
 mod map;
 mod paths;
 mod print;
@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use candidates::*;
 pub use course::*;
+pub use inspection::*;
 pub use map::*;
 pub use paths::*;
 pub use print::*;
@@ -30,6 +30,7 @@ pub use run::*;
 pub use trial::*;
 pub use view::*;
 pub use walk::*;
+pub use warpscope_core::inspect;
 pub use zeros::*;
 
 /// One question of the page.
@@ -43,8 +44,8 @@ pub enum Request {
     Look(Look),
     /// Which questions does the pass at that position ask?
     Listen(Listen),
-    /// What does `azp` consider in the program at that position?
-    Weigh(Weigh),
+    /// What does a pass show there?
+    Inspect(Inspect),
     /// Which paths are executed there, and what does `pde` do about them?
     Survey(Survey),
     /// What do these programs compute, and in how many cycles?
@@ -76,8 +77,8 @@ pub enum Response {
     View(Box<View>),
     /// To [`Request::Listen`]; none if that pass asks none.
     Questions(Option<Box<Questions>>),
-    /// To [`Request::Weigh`]; none where that pass is not at hand.
-    Candidates(Option<Box<Candidates>>),
+    /// To [`Request::Inspect`]; none where nothing is to be shown.
+    Inspected(Option<Box<inspect::Inspection>>),
     /// To [`Request::Survey`]; none where that pass is not at hand.
     Surveyed(Option<Box<Surveyed>>),
     /// To [`Request::Simulate`].

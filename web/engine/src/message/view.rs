@@ -133,8 +133,8 @@ pub struct View {
     pub walk: Option<ValueWalk>,
     /// The moments of the pass at the position, if that asks questions.
     pub questions: Option<Course>,
-    /// Whether `azp` is the pass at the position or the one that comes next, so that its candidates can be asked for.
-    pub weighs: bool,
+    /// The headings of what passes show at the position; see [`Inspect`](super::Inspect).
+    pub inspected: Vec<String>,
     /// The same of `pde`, so that the executed paths can be asked for.
     pub surveys: bool,
     /// The compared texts, line by line.

@@ -1,10 +1,13 @@
 //! Blocks, edges and loops as SVG. Of a large graph only what is in sight is in the document, and while it is too small
 //! to be read, only the outlines of the blocks with their names.
 
-use warpscope_engine::message::{self, GraphBlock, Paint, Painting, Run};
+use std::collections::BTreeMap;
+
+use warpscope_engine::message::inspect::{Inspection, Look};
+use warpscope_engine::message::{self, GraphBlock, Run};
 use yew::{Callback, Html, component, html};
 
-use super::super::candidates::look_of;
+use super::super::inspection::LineMarks;
 use super::super::source::{heat_level, short_number};
 use super::super::{Shared, count, shortened};
 use crate::layout::{self, EdgeKind, Placement, Rect};
@@ -47,15 +50,16 @@ pub struct Props {
     pub selected: Option<Selection>,
     /// The runs whose heat is shown.
     pub runs: Option<Shared<message::Simulated>>,
-    /// What a candidate would change.
-    pub painting: Option<Shared<Painting>>,
+    /// What a pass marks.
+    pub marked: Option<Shared<Inspection>>,
     /// Where to say what a person did.
     pub act: Callback<Action>,
 }
 
 /// Blocks, edges and loops.
 #[component]
-pub fn Drawing(Props { view, placement, part, detail, selected, runs, painting, act }: &Props) -> Html {
+pub fn Drawing(Props { view, placement, part, detail, selected, runs, marked, act }: &Props) -> Html {
+    let marks = marked.as_ref().map(|marked| LineMarks::of(&marked.0)).unwrap_or_default();
     let (graph, placement) = (&view.0.graph, &placement.0);
     let run = runs.as_ref().and_then(|runs| runs.0.after.as_ref().ok());
     let hottest = run.map_or(0, |run| run.lines.iter().map(|line| line.issues).max().unwrap_or(0));
@@ -85,7 +89,7 @@ pub fn Drawing(Props { view, placement, part, detail, selected, runs, painting, 
                     act.emit(Action::Select(Some(Selection { block: name.clone(), inst, by: Pane::Graph })));
                 });
                 let exact = selected.as_ref().and_then(|selection| selection.inst);
-                Some(block_box(graph, index, block, rect, (is_selected(block), exact), index == focusable, *detail, heat, painting.as_ref().map(|painting| &*painting.0), select))
+                Some(block_box(graph, index, block, rect, (is_selected(block), exact), index == focusable, *detail, heat, &marks, select))
             }) }
         </>
     }
@@ -185,19 +189,19 @@ fn block_box(
     focusable: bool,
     detail: Detail,
     heat: Option<(&Run, u64)>,
-    painting: Option<&Painting>,
+    marks: &LineMarks<'_>,
     select: Callback<Option<u32>>,
 ) -> Html {
     let onclick = select.reform(|_: yew::MouseEvent| None);
     let divergent = block.divergent.is_some();
     let mut class = "block".to_owned();
-    let marks = [
+    let states = [
         ("selected", selected),
         ("divergent", divergent),
         ("unreachable", !block.reachable),
         ("changed", block.lines.iter().any(|line| line.changed)),
     ];
-    for (name, _) in marks.into_iter().filter(|(_, holds)| *holds) {
+    for (name, _) in states.into_iter().filter(|(_, holds)| *holds) {
         class.push(' ');
         class.push_str(name);
     }
@@ -252,18 +256,18 @@ fn block_box(
                             <rect class="line-heat" x="1" y={format!("{y:.1}")} width={format!("{:.1}", rect.width - 2.0)} height={LINE.to_string()} style={format!("--heat:{level}")} />
                         }
                         if line.changed { <rect class="line-changed" x="1" y={format!("{y:.1}")} width={format!("{:.1}", rect.width - 2.0)} height={LINE.to_string()} /> }
-                        { painted_line(painting, inst, rect.width, y) }
+                        { marked_line(marks, inst, rect.width, y) }
                         if exact == Some(line.inst) { <rect class="line-selected" x="1" y={format!("{y:.1}")} width={format!("{:.1}", rect.width - 2.0)} height={LINE.to_string()} /> }
                         if let Some(cause) = &line.divergent {
                             <rect class="line-divergent" x="3" y={format!("{:.1}", y + 2.0)} width="4" height={format!("{:.1}", LINE - 4.0)}><title>{ cause }</title></rect>
                         }
-                        <text x="11" y={format!("{:.1}", y + 12.5)} class={is_dead(painting, inst).then_some("dead")}>{ shortened(&line.text, MOST_CHARACTERS) }</text>
+                        <text x="11" y={format!("{:.1}", y + 12.5)} class={is_removed(marks, inst).then_some("removed")}>{ shortened(&line.text, MOST_CHARACTERS) }</text>
                     </g>
                 }
             }) }
             if hidden > 0 && detail == Detail::Text {
                 <text class="more" x="11" y={format!("{:.1}", HEAD + shown as f64 * LINE + 12.5)}>
-                    { format!("… {} more{}", block.lines.len() - shown, painted_below(painting, &block.lines[shown..])) }
+                    { format!("… {} more{}", block.lines.len() - shown, marked_below(marks, &block.lines[shown..])) }
                 </text>
             }
             if divergent {
@@ -273,34 +277,31 @@ fn block_box(
     }
 }
 
-/// What a candidate would make of a line: its colour and sign, the bar of the region, and the check in front of it.
-fn painted_line(painting: Option<&Painting>, inst: u32, width: f64, y: f64) -> Html {
-    let Some((painting, paint)) = painting.and_then(|painting| Some((painting, painting.of(inst)?))) else {
-        return Html::default();
-    };
-    let (class, sign) = look_of(paint);
-    let is_check = painting.check == Some(inst);
+/// The mark on a line: its colour and sign, the bar of what is marked, and what is inserted before it.
+fn marked_line(marks: &LineMarks<'_>, inst: u32, width: f64, y: f64) -> Html {
+    let Some((look, sign)) = marks.at(inst) else { return Html::default() };
     html! {
-        <g class={format!("painted paint-{class}")}>
+        <g class={format!("marked look-{}", look.name())}>
             <rect class="ground" x="1" y={format!("{y:.1}")} width={format!("{:.1}", width - 2.0)} height={LINE.to_string()} />
-            if paint != Paint::Writer { <rect class="bar" x={width.to_string()} y={format!("{y:.1}")} width="4" height={LINE.to_string()} /> }
+            if look != Look::Cause { <rect class="bar" x={width.to_string()} y={format!("{y:.1}")} width="4" height={LINE.to_string()} /> }
             <text class="sign" x={format!("{:.1}", width - 5.0)} y={format!("{:.1}", y + 12.5)}>{ sign }</text>
-            if is_check {
-                <line class="check" x1="-8" x2={format!("{:.1}", width + 9.0)} y1={format!("{y:.1}")} y2={format!("{y:.1}")} />
-                <text class="check-name" x={format!("{:.1}", width + 13.0)} y={format!("{:.1}", y + 4.0)}>{ "check" }</text>
+            if let Some(name) = marks.before(inst) {
+                <line class="insertion" x1="-8" x2={format!("{:.1}", width + 9.0)} y1={format!("{y:.1}")} y2={format!("{y:.1}")} />
+                <text class="insertion-name" x={format!("{:.1}", width + 13.0)} y={format!("{:.1}", y + 4.0)}>{ name }</text>
             }
         </g>
     }
 }
 
-fn is_dead(painting: Option<&Painting>, inst: u32) -> bool {
-    painting.is_some_and(|painting| painting.of(inst) == Some(Paint::Dead))
+fn is_removed(marks: &LineMarks<'_>, inst: u32) -> bool {
+    marks.at(inst).is_some_and(|(look, _)| look == Look::Removed)
 }
 
-/// How many lines that are not drawn are painted how.
-fn painted_below(painting: Option<&Painting>, lines: &[message::GraphLine]) -> String {
-    let Some(painting) = painting else { return String::new() };
-    let of = |wanted: Paint| lines.iter().filter(|line| painting.of(line.inst) == Some(wanted)).count();
-    let told = [Paint::Constant, Paint::Simpler, Paint::Dead].into_iter().map(|paint| (look_of(paint).1, of(paint)));
-    told.filter(|(_, count)| *count > 0).map(|(sign, count)| format!(", {count} {sign}")).collect()
+/// How many lines that are not drawn have which sign.
+fn marked_below(marks: &LineMarks<'_>, lines: &[message::GraphLine]) -> String {
+    let mut signs: BTreeMap<(Look, &str), usize> = BTreeMap::new();
+    for mark in lines.iter().filter_map(|line| marks.at(line.inst)).filter(|(_, sign)| !sign.is_empty()) {
+        *signs.entry(mark).or_default() += 1;
+    }
+    signs.iter().map(|((_, sign), count)| format!(", {count} {sign}")).collect()
 }

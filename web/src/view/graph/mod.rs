@@ -216,7 +216,7 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
             }
         })
     };
-    let painting = lab.painting().filter(|_| !is_old).cloned().map(Shared);
+    let marked = lab.marked().filter(|_| !is_old).cloned().map(Shared);
     let part = is_large.then(|| part_around(sight, scale));
     html! {
         <section class={if is_old { "pane graph old" } else { "pane graph" }} aria-labelledby="graph-title" data-testid="graph-pane">
@@ -255,8 +255,8 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                             {part}
                             detail={if is_large && scale < SMALLEST_TEXT { Detail::Outline } else { Detail::Text }}
                             // Two kinds of colour on one line could not be told apart.
-                            runs={lab.run_at_position().filter(|_| painting.is_none() && surveyed.is_none()).and_then(|_| lab.runs.clone()).map(Shared)}
-                            painting={painting.clone()} act={act.clone()} />
+                            runs={lab.run_at_position().filter(|_| marked.is_none() && surveyed.is_none()).and_then(|_| lab.runs.clone()).map(Shared)}
+                            marked={marked.clone()} act={act.clone()} />
                         if let Some((surveyed, moment)) = way {
                             <Way view={Shared(view.clone())} placement={Shared(placement.clone())} {surveyed} {moment} is_ground=false />
                         }

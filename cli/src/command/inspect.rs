@@ -1,0 +1,43 @@
+//! `warpscope inspect`: what passes show, as text or as JSON.
+
+use std::collections::BTreeMap;
+
+use warpscope_core::report::InspectReport;
+
+use super::opt::{Emit, Work};
+use crate::failure::Failure;
+use crate::output;
+
+#[derive(clap::Args)]
+pub struct Options {
+    #[command(flatten)]
+    work: Work,
+    /// Inspect after so many rewrites. Default: each pass where it begins.
+    #[arg(long, value_name = "N")]
+    stop: Option<usize>,
+    /// Choose among what an inspection offers, by the keys of its JSON.
+    #[arg(long, value_name = "KEY=VALUE")]
+    choose: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let choices = options.choose.iter().map(|choice| match choice.split_once('=') {
+        Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+        None => Err(Failure::usage(format!("`{choice}` is no choice: write KEY=VALUE"))),
+    });
+    let choices = choices.collect::<Result<BTreeMap<_, _>, _>>()?;
+    let mut bench = options.work.open(Emit::Wir)?;
+    let report = InspectReport::new(&mut bench.session, options.work.kernel(), options.stop, choices);
+    if options.json {
+        output::json(&report)?;
+    } else {
+        output::text(&report.to_string())?;
+    }
+    if report.is_empty() {
+        output::notice("note: no pass of this pipeline shows anything here\n");
+    }
+    bench.verdict()
+}

@@ -1,0 +1,107 @@
+//! Tables: columns with their meanings, rows with verdicts, places in the program and what a person may change.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{Anchor, Look};
+
+/// A table.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Table {
+    /// A heading.
+    pub name: String,
+    /// Columns, that of the rows' names first.
+    pub columns: Vec<Column>,
+    /// Rows.
+    pub rows: Vec<Row>,
+    /// Rows besides those.
+    pub left_out: usize,
+    /// What is said of the rows that are left out, after their number.
+    pub left_out_words: String,
+    /// What is said if there is no row.
+    pub empty: String,
+    /// The choice that choosing a row makes, by its key; empty if rows cannot be chosen.
+    pub choice: String,
+}
+
+/// A column.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Column {
+    /// Its name, or the letters of its symbol.
+    pub name: String,
+    /// The index of its symbol; empty if it has none.
+    pub index: String,
+    /// `cycles`, `blocks`, `probability`; empty if it has none.
+    pub unit: String,
+    /// What it means, in a sentence.
+    pub help: String,
+}
+
+/// A row.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Row {
+    /// Its value where it is chosen, unique in the table.
+    pub key: String,
+    /// One cell for each column.
+    pub cells: Vec<Cell>,
+    /// How it looks.
+    pub look: Look,
+    /// Whether it can be chosen.
+    pub is_choosable: bool,
+    /// Whether it is.
+    pub is_chosen: bool,
+    /// What was decided about it.
+    pub verdict: Option<Verdict>,
+    /// What of the program it is about.
+    pub anchor: Option<Anchor>,
+}
+
+/// A cell.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Cell {
+    /// What people read.
+    pub text: String,
+    /// The number that the text says, in the unit of the column.
+    pub value: Option<f64>,
+    /// How it looks.
+    pub look: Look,
+}
+
+/// A decision.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Verdict {
+    /// Whether something is done.
+    pub is_good: bool,
+    /// The rule that decided.
+    pub rule: String,
+    /// Why, in a sentence.
+    pub sentence: String,
+}
+
+impl Cell {
+    /// A cell of words.
+    pub fn text(text: impl Into<String>) -> Cell {
+        Cell { text: text.into(), ..Cell::default() }
+    }
+
+    /// A cell of a number, as people read it.
+    pub fn number(value: f64, text: impl Into<String>) -> Cell {
+        Cell { text: text.into(), value: Some(value), ..Cell::default() }
+    }
+
+    /// A cell without a value.
+    pub fn none() -> Cell {
+        Cell::text("–")
+    }
+
+    /// The cell with another look.
+    pub fn looking(mut self, look: Look) -> Cell {
+        self.look = look;
+        self
+    }
+}

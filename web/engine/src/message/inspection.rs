@@ -1,0 +1,20 @@
+//! What the page shows of a pass, in the core's own terms.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Bench, Position};
+
+/// Asks for an [`Inspection`](warpscope_core::inspect::Inspection).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Inspect {
+    /// The bench.
+    pub bench: Bench,
+    /// The position whose program is meant.
+    pub position: Position,
+    /// Which of [`View::inspected`](super::View::inspected) is asked.
+    pub which: usize,
+    /// What a person has chosen in it, by key.
+    pub choices: BTreeMap<String, String>,
+}
