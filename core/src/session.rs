@@ -17,7 +17,7 @@ use core::ops::Range;
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Func, Function, Launch, Module};
 use crate::journal::{Event, Journal};
-use crate::pass::{InspectedPosition, Inspector, PassReport, Settings, Step, run_pipeline};
+use crate::pass::{InspectedPosition, Inspector, PassReport, Settings, Step, Subject, run_pipeline};
 use crate::trace::Remark;
 
 /// A place between two events.
@@ -172,19 +172,31 @@ impl Session {
         self.journal.passes().get(pass).map_or(0..0, |pass| pass.start..pass.end)
     }
 
-    /// Passes that show something at the position, each with its heading: those among `passes`, the entry of the pipeline
-    /// that led here, where events of the pass come next or were the last, and the first pass after them that runs. Of
-    /// several with one heading the first.
+    /// Passes that show something at the position, each with its heading. `passes` are those of the pipeline's entry that led
+    /// here. What comes next is shown of those among them that are not done or were done last, and of the first pass after
+    /// them that runs; what has been kept, of the pass that made the last change, or of all if none made any. Of several with
+    /// one heading the first.
     pub fn inspected_passes(&self, passes: Range<usize>) -> Vec<(usize, &'static str)> {
-        let is_here = |pass: &usize| {
-            let events = self.events_of(*pass);
-            self.reports[*pass].enabled && events.start <= self.done && self.done <= events.end
+        let is_next = |pass: usize| {
+            let events = self.events_of(pass);
+            events.start <= self.done && self.done <= events.end
+        };
+        let events =
+            self.events_of(passes.start).start..passes.clone().last().map_or(0, |last| self.events_of(last).end);
+        let mut done = events.start.min(self.done)..events.end.min(self.done);
+        let last_change = done.rfind(|&event| self.journal.events()[event].is_rewrite());
+        let is_last = |pass: usize| {
+            passes.contains(&pass) && last_change.is_none_or(|event| self.events_of(pass).contains(&event))
         };
         let next = (passes.end..self.reports.len()).find(|&pass| self.reports[pass].enabled);
         let mut found: Vec<(usize, &'static str)> = Vec::new();
-        for pass in passes.chain(next).filter(is_here) {
+        for pass in passes.clone().chain(next).filter(|&pass| self.reports[pass].enabled) {
             let Some((inspector, _)) = self.inspector(pass) else { continue };
-            if found.iter().all(|(_, title)| *title != inspector.title) {
+            let is_here = match inspector.subject {
+                Subject::Next => is_next(pass),
+                Subject::Last => is_last(pass),
+            };
+            if is_here && found.iter().all(|(_, title)| *title != inspector.title) {
                 found.push((pass, inspector.title));
             }
         }
@@ -192,7 +204,7 @@ impl Session {
     }
 
     /// The inspector of a pass and its settings, if it shows something with these.
-    fn inspector(&self, pass: usize) -> Option<(Inspector, Settings)> {
+    pub(crate) fn inspector(&self, pass: usize) -> Option<(Inspector, Settings)> {
         let step = self.steps.get(pass)?;
         let settings = Settings { knobs: step.knob_values(), fast_math: self.fast_math };
         step.entry().inspector.filter(|inspector| (inspector.applies)(&settings)).map(|inspector| (inspector, settings))
@@ -205,6 +217,7 @@ impl Session {
             module: &self.current,
             func,
             journal: &self.journal,
+            start: &self.start,
             done: self.done,
             pass,
             settings: &settings,

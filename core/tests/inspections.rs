@@ -24,7 +24,7 @@ fn open(program: &str, pipeline: &str, fast_math: bool) -> Session {
 fn choices(chosen: &[(&str, &str)]) -> Request {
     let choices: BTreeMap<String, String> =
         chosen.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Request { choices }
+    Request { choices, moment: None }
 }
 
 /// What the first pass that shows something after `passes` shows of the first kernel, after so many events of the session.

@@ -11,18 +11,22 @@
 //! An inspection is computed when asked, from the program at the position; it is no part of the journal. The page, the
 //! command line and the npm package draw it without knowing which pass it is from.
 //!
-//! Limits: rows that are left out of a table are counted in it.
+//!             a timeline of moments: a sentence, the marks that it adds, tokens that travel
+//!
+//! Limits: a timeline holds a part of its moments and says which; rows that are left out of a table are counted in it.
 
 mod overlay;
 mod print;
 mod table;
+mod timeline;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-pub use overlay::{Anchor, Key, Look, Mark};
-pub use table::{Cell, Column, Row, Table, Verdict};
+pub use overlay::{Anchor, Key, Look, Mark, Node, SmallGraph, Strand};
+pub use table::{Cell, Column, Entry, Row, Table, Verdict};
+pub use timeline::{Course, Moment, Timeline, TokenStep};
 
 /// A request for an inspection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -30,6 +34,8 @@ pub use table::{Cell, Column, Row, Table, Verdict};
 pub struct Request {
     /// Values by the keys of what may be chosen, where a person has chosen.
     pub choices: BTreeMap<String, String>,
+    /// The moment that the answer is about, or the usual one.
+    pub moment: Option<usize>,
 }
 
 /// What a pass shows.
@@ -40,6 +46,8 @@ pub struct Inspection {
     pub title: String,
     /// What comes next, in a sentence.
     pub lead: String,
+    /// What a person may choose.
+    pub choices: Vec<Choice>,
     /// What is said about the choice that was made.
     pub notes: Vec<Note>,
     /// Tables in the order in which they are shown.
@@ -48,6 +56,14 @@ pub struct Inspection {
     pub legend: Vec<Key>,
     /// Marks on the program.
     pub marks: Vec<Mark>,
+    /// Paths along the lines of the graph.
+    pub strands: Vec<Strand>,
+    /// Small graphs, drawn beside the blocks that their nodes are about.
+    pub graphs: Vec<SmallGraph>,
+    /// What happens moment by moment.
+    pub timeline: Option<Timeline>,
+    /// Changes of the source that carry out what a person has entered.
+    pub offers: Vec<Offer>,
 }
 
 impl Inspection {
@@ -55,6 +71,48 @@ impl Inspection {
     pub fn new(title: &str) -> Inspection {
         Inspection { title: title.into(), ..Inspection::default() }
     }
+}
+
+/// A choice among a few options.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Choice {
+    /// Its key in a [`Request`].
+    pub key: String,
+    /// What is chosen, in a word or two.
+    pub label: String,
+    /// Whether the options are many, and belong into a list that opens.
+    pub is_long: bool,
+    /// The options.
+    pub options: Vec<ChoiceOption>,
+    /// The value in use; empty if none is.
+    pub value: String,
+    /// Options besides those.
+    pub left_out: usize,
+}
+
+/// An option of a choice.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ChoiceOption {
+    /// Its value in a [`Request`].
+    pub value: String,
+    /// What people read.
+    pub label: String,
+    /// A word beside it; empty if there is none.
+    pub note: String,
+    /// What of the program it is about: selecting that chooses this.
+    pub anchor: Option<Anchor>,
+}
+
+/// A change of the source.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Offer {
+    /// What it does, as an imperative.
+    pub label: String,
+    /// The whole source after it.
+    pub source: String,
 }
 
 /// A sentence.

@@ -1,6 +1,7 @@
 //! Marks on the program and its graph.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 /// A part of the program, by the identities of blocks and instructions in the function that is inspected.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -8,6 +9,23 @@ use alloc::string::String;
 pub enum Anchor {
     /// A block.
     Block(u32),
+    /// The beginning of a block.
+    Start(u32),
+    /// The end of a block.
+    End(u32),
+    /// The edge from one block to another.
+    Edge(u32, u32),
+    /// A part of a block.
+    Range {
+        /// The block.
+        block: u32,
+        /// The instruction after which it begins; the block's beginning if none.
+        from: Option<u32>,
+        /// The instruction before which it ends; the block's end if none.
+        to: Option<u32>,
+    },
+    /// Blocks one after the other.
+    Path(Vec<u32>),
     /// An instruction.
     Inst(u32),
     /// The place before an instruction.
@@ -25,6 +43,14 @@ pub enum Look {
     Good,
     /// Refused, or not worth it.
     Bad,
+    /// Came about just now.
+    New,
+    /// Where things are now.
+    Current,
+    /// Out of reach, or still to come.
+    Faint,
+    /// Holds on some paths only.
+    Partial,
     /// The cause of what is marked.
     Cause,
     /// Becomes a constant.
@@ -44,6 +70,10 @@ impl Look {
             Look::Plain => "plain",
             Look::Good => "good",
             Look::Bad => "bad",
+            Look::New => "new",
+            Look::Current => "current",
+            Look::Faint => "faint",
+            Look::Partial => "partial",
             Look::Cause => "cause",
             Look::Constant => "constant",
             Look::Simpler => "simpler",
@@ -77,4 +107,38 @@ pub struct Key {
     pub label: String,
     /// Marks of this look.
     pub count: usize,
+}
+
+/// A path that is drawn along the lines of the graph.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Strand {
+    /// Its blocks, in order.
+    pub blocks: Vec<u32>,
+    /// Its share of all executions, 0–1.
+    pub share: f64,
+}
+
+/// A small graph.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SmallGraph {
+    /// A heading, in lower case.
+    pub name: String,
+    /// Its nodes.
+    pub nodes: Vec<Node>,
+    /// Edges, by the places of their nodes.
+    pub edges: Vec<(usize, usize)>,
+}
+
+/// A node of a small graph.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Node {
+    /// What of the program it is about.
+    pub anchor: Anchor,
+    /// Its name.
+    pub label: String,
+    /// How it looks.
+    pub look: Look,
 }

@@ -12,11 +12,16 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Display, Formatter};
 
-use super::{Column, Inspection, Row, Table};
+use super::{Column, Inspection, Row, Table, Timeline};
 
 impl Display for Inspection {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         writeln!(out, "{}", self.lead)?;
+        for choice in &self.choices {
+            let option = choice.options.iter().find(|option| option.value == choice.value);
+            let chosen = option.map_or("none", |option| option.label.as_str());
+            writeln!(out, "{} ({}): {chosen}, one of {}", choice.label, choice.key, choice.options.len())?;
+        }
         for table in &self.tables {
             writeln!(out)?;
             print_table(table, out)?;
@@ -27,12 +32,28 @@ impl Display for Inspection {
                 writeln!(out, "{:>5} {} {}", key.count, key.sign, key.label)?;
             }
         }
+        if let Some(timeline) = &self.timeline {
+            print_timeline(timeline, out)?;
+        }
         for note in &self.notes {
             let word = if note.word.is_empty() { String::new() } else { alloc::format!("{}: ", note.word) };
             writeln!(out, "\n{word}{}", note.sentence)?;
         }
         Ok(())
     }
+}
+
+/// A line for each moment that is told.
+fn print_timeline(timeline: &Timeline, out: &mut Formatter<'_>) -> fmt::Result {
+    writeln!(out, "\n{}, {} moments", timeline.name, timeline.course.last)?;
+    for (place, moment) in timeline.moments.iter().enumerate() {
+        let rule = if moment.rule.is_empty() { String::new() } else { alloc::format!(" ({})", moment.rule) };
+        writeln!(out, "{:>5} {}{rule}: {}", timeline.first + place + 1, moment.word, moment.sentence)?;
+    }
+    if let Some(kept) = timeline.cut_after {
+        writeln!(out, "the first {kept} moments were kept; more happened")?;
+    }
+    Ok(())
 }
 
 /// The table with its columns below each other, and what was decided about each row in a line after it.

@@ -57,6 +57,12 @@ pub struct Row {
     pub verdict: Option<Verdict>,
     /// What of the program it is about.
     pub anchor: Option<Anchor>,
+    /// The moment of the timeline when it came about.
+    pub moment: Option<usize>,
+    /// What is said of it as a whole; empty if nothing is.
+    pub help: String,
+    /// Its place among the strands, if it is one of them.
+    pub strand: Option<usize>,
 }
 
 /// A cell.
@@ -69,6 +75,22 @@ pub struct Cell {
     pub value: Option<f64>,
     /// How it looks.
     pub look: Look,
+    /// More of it; empty if there is no more.
+    pub help: String,
+    /// What a person may enter here.
+    pub entry: Option<Entry>,
+}
+
+/// A number that a person may enter in a cell.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Entry {
+    /// Its key in a [`Request`](super::Request).
+    pub key: String,
+    /// What it is, for those who do not see the column.
+    pub label: String,
+    /// The number as long as nobody enters another one.
+    pub default: u64,
 }
 
 /// A decision.

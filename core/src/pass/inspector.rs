@@ -5,11 +5,22 @@ use crate::ir::{Func, Function, Module};
 use crate::journal::{Event, Journal};
 use crate::pass::Settings;
 
+/// What an inspection is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// What the pass considers in the program at the position, before it changes that.
+    Next,
+    /// What the journal has kept of how the pass came to the position.
+    Last,
+}
+
 /// A pass that shows something.
 #[derive(Clone, Copy)]
 pub struct Inspector {
     /// The heading of its inspections.
     pub title: &'static str,
+    /// What they are about.
+    pub subject: Subject,
     /// Whether there is something to show with these settings.
     pub applies: fn(&Settings) -> bool,
     /// Inspects the pass at a position.
@@ -25,6 +36,8 @@ pub struct InspectedPosition<'a> {
     pub func: Func,
     /// What happened in the whole session.
     pub journal: &'a Journal,
+    /// The program before the first pass.
+    pub start: &'a Module,
     /// Events done at the position.
     pub done: usize,
     /// The pass, by its number in the journal.

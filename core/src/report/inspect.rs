@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Func, FuncKind};
+use crate::pass::Subject;
 use crate::session::Session;
 
 /// Inspections, in the order of passes and functions.
@@ -30,7 +31,7 @@ struct PassInspection {
 
 impl InspectReport {
     /// Inspects the functions of that name, or all kernels: after so many rewrites the passes that have the word there,
-    /// otherwise each pass where it begins.
+    /// otherwise each pass where it begins, or where it ends if it shows what has been kept.
     pub fn new(
         session: &mut Session,
         kernel: Option<&str>,
@@ -47,9 +48,17 @@ impl InspectReport {
         let places: Vec<(usize, usize)> = match stop {
             Some(0) => session_places(session, 0),
             Some(stop) => session_places(session, rewrites.get(stop - 1).map_or(session.len(), |last| last + 1)),
-            None => (0..session.reports().len()).map(|pass| (pass, session.events_of(pass).start)).collect(),
+            None => {
+                let place = |pass: usize| {
+                    let events = session.events_of(pass);
+                    let is_next =
+                        session.inspector(pass).is_some_and(|(inspector, _)| inspector.subject == Subject::Next);
+                    (pass, if is_next { events.start } else { events.end })
+                };
+                (0..session.reports().len()).map(place).collect()
+            }
         };
-        let request = Request { choices };
+        let request = Request { choices, moment: None };
         let mut inspections = Vec::new();
         for (pass, done) in places {
             session.seek(done);

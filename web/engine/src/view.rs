@@ -190,7 +190,7 @@ impl Opened {
         let stop = Stop::find(session, &self.passes, position);
         session.seek(stop.done);
         let &(pass, _) = session.inspected_passes(stop.passes).get(which)?;
-        session.inspect(pass, kernel, &inspect::Request { choices })
+        session.inspect(pass, kernel, &inspect::Request { choices, moment: None })
     }
 
     /// The paths in the program at the position that is asked for, and what the pass at hand does about them, if that is one

@@ -185,7 +185,7 @@ impl<'a> LineMarks<'a> {
             match mark.anchor {
                 Anchor::Inst(inst) => _ = marks.insts.insert(inst, (mark.look, &mark.text)),
                 Anchor::Before(inst) => _ = marks.before.insert(inst, &mark.text),
-                Anchor::Block(_) => {}
+                _ => {}
             }
         }
         marks

@@ -20,7 +20,7 @@ use super::survey::{Effect, Estimate, Survey, Surveyed, survey};
 use crate::inspect::{Anchor, Cell, Column, Inspection, Key, Look, Mark, Note, Request, Row, Table, Verdict};
 use crate::ir::{Function, Inst};
 use crate::journal::Event;
-use crate::pass::{InspectedPosition, Inspector, Settings};
+use crate::pass::{InspectedPosition, Inspector, Settings, Subject};
 use crate::trace::Fact;
 
 /// More candidates are counted, not listed.
@@ -74,7 +74,7 @@ const LICENCE: &str = "With fast math, −0 counts as zero and x · 0 as 0: the 
                        differently, and nothing else.";
 
 /// The inspector of the pass.
-pub(super) const INSPECTOR: Inspector = Inspector { title: "Candidates", applies, inspect };
+pub(super) const INSPECTOR: Inspector = Inspector { title: "Candidates", subject: Subject::Next, applies, inspect };
 
 /// A pass that only instruments has no candidates.
 fn applies(settings: &Settings) -> bool {
@@ -185,6 +185,7 @@ fn row(func: &Function, candidate: &Surveyed, best: Option<u32>, chosen: Option<
             sentence: format!("{}.", candidate.verdict),
         }),
         anchor: Some(Anchor::Inst(candidate.inst.as_u32())),
+        ..Row::default()
     }
 }
 

@@ -3,7 +3,6 @@
 //! Every request carries all that its answer depends on, so a worker that was just started answers like one that has
 //! run for an hour, and cancelling is ending the worker. What a worker remembers only saves it from computing twice.
 
-mod course;
 mod inspection;
 mod map;
 mod paths;
@@ -20,7 +19,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use course::*;
 pub use inspection::*;
 pub use map::*;
 pub use paths::*;
@@ -30,7 +28,7 @@ pub use run::*;
 pub use trial::*;
 pub use view::*;
 pub use walk::*;
-pub use warpscope_core::inspect;
+pub use warpscope_core::inspect::{self, Course};
 pub use zeros::*;
 
 /// One question of the page.

@@ -1,4 +1,4 @@
-//! Moments of a pass and its changes among them: what a walk with a table and a journal of questions have in common.
+//! Moments, one after the other, and the changes of the pass among them.
 //!
 //! ```text
 //! moments   0 . . . 3 . . 6 . . 9        a moment is how much has happened: at 3 the first change has been made
@@ -6,17 +6,107 @@
 //! leads to  1 1 1 1 2 2 2 2 2 2          after the last change, the moments still belong to it
 //! ```
 
-use serde::{Deserialize, Serialize};
+use alloc::string::String;
+use alloc::vec::Vec;
 
-/// The moments of one pass in one function, from 0 to the last, and when its changes were made.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+use super::{Anchor, Look, Mark};
+
+/// The moments of a pass in a function, as many of them as are told.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Timeline {
+    /// What goes through these moments, as the name of its controls.
+    pub name: String,
+    /// All moments, and the changes among them.
+    pub course: Course,
+    /// The moment that the inspection is about.
+    pub at: usize,
+    /// Moments before the first of `moments`.
+    pub first: usize,
+    /// What happened, in order: `moments[k]` has happened at moment `first + k + 1`.
+    pub moments: Vec<Moment>,
+    /// Moments that were kept, where more happened.
+    pub cut_after: Option<usize>,
+}
+
+/// Moments from 0 to the last, and when changes were made.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Course {
     /// The last moment.
     pub last: usize,
-    /// For each change of the pass the moment when it has been made.
+    /// The moment of each change of the pass.
     pub changes: Vec<usize>,
     /// Changes of the pipeline's entry before those.
     pub changes_before: usize,
+}
+
+/// A moment.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Moment {
+    /// What happens, in a word.
+    pub word: String,
+    /// Whether it is good news.
+    pub look: Look,
+    /// The rule that fired; empty if none did.
+    pub rule: String,
+    /// What happens, in a sentence.
+    pub sentence: String,
+    /// Where.
+    pub focus: Option<Anchor>,
+    /// Marks that are to be seen from now on.
+    pub marks: Vec<Mark>,
+    /// What tokens do.
+    pub tokens: Vec<TokenStep>,
+}
+
+/// What a token does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum TokenStep {
+    /// A token appears, in a block or on its way to one.
+    Appears {
+        /// Its number.
+        id: u32,
+        /// The token that it came from.
+        parent: Option<u32>,
+        /// Its kind, which decides about its shape.
+        kind: String,
+        /// Its text.
+        text: String,
+        /// The block that it leaves; it stays where it is if none.
+        from: Option<u32>,
+        /// The block that it comes to.
+        to: u32,
+    },
+    /// A token's text changes.
+    Changes {
+        /// Its number.
+        id: u32,
+        /// Its new text.
+        text: String,
+    },
+    /// A token comes back with an answer.
+    Returns {
+        /// Its number.
+        id: u32,
+        /// How the answer looks.
+        look: Look,
+        /// The answer in words.
+        words: String,
+        /// How the answers met that it is made of; empty if there were none.
+        meeting: String,
+    },
+    /// A token leaves a note.
+    Notes {
+        /// Its number.
+        id: u32,
+        /// The note.
+        text: String,
+        /// Where.
+        at: Anchor,
+    },
 }
 
 impl Course {
@@ -30,7 +120,7 @@ impl Course {
 
     /// The moments that lead to the k-th change, from 1: after the one before it, up to its own, and up to the end after
     /// the last.
-    pub fn moments_of(&self, change: usize) -> std::ops::RangeInclusive<usize> {
+    pub fn moments_of(&self, change: usize) -> core::ops::RangeInclusive<usize> {
         let made = |change: usize| self.changes.get(change).copied();
         let first = change.checked_sub(2).and_then(made).map_or(0, |before| before + 1);
         let last = if change == self.changes.len() { None } else { change.checked_sub(1).and_then(made) };
@@ -64,6 +154,8 @@ impl Course {
 #[cfg(test)]
 mod tests {
     use super::Course;
+    use alloc::vec;
+    use alloc::vec::Vec;
 
     #[test]
     fn each_moment_leads_to_one_change() {
