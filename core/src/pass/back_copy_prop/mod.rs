@@ -139,7 +139,7 @@ impl Walk {
                 "back-copy",
                 block,
                 format!(
-                    "`{text}` goes away: nothing else reads `{from_name}`, so `{definition_text}` writes `{to_name}`"
+                    "removed `{text}`: nothing else reads `{from_name}`, so `{definition_text}` writes `{to_name}`"
                 ),
             )
             .at(copy)

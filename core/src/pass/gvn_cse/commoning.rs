@@ -490,7 +490,7 @@ fn remove_repeated(view: &mut View<'_>, block: Block, inst: Inst) {
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
         let text = instruction_text(module, func, inst);
-        Remark::applied("repeated-store", block, format!("`{text}` goes away: memory holds that already")).at(inst)
+        Remark::applied("repeated-store", block, format!("removed `{text}`: memory already holds this value")).at(inst)
     });
     rewrite.remove(inst);
 }
@@ -499,7 +499,7 @@ fn remove_overwritten(view: &mut View<'_>, block: Block, inst: Inst, later: Inst
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
         let [text, later] = [inst, later].map(|inst| instruction_text(module, func, inst));
-        let message = format!("`{text}` goes away: `{later}` writes there before anybody reads it");
+        let message = format!("removed `{text}`: `{later}` overwrites it before any read");
         Remark::applied("overwritten-store", block, message).at(inst)
     });
     rewrite.remove(inst);
