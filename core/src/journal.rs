@@ -169,6 +169,18 @@ impl Journal {
         &self.details[first..end]
     }
 
+    /// Whether steps of a table or of questions have been kept of what the k-th pass did in a function.
+    pub fn has_details(&self, pass: usize, func: Func) -> bool {
+        self.details_of(pass).iter().any(|detail| detail.func == func)
+    }
+
+    /// Whether the k-th pass may have done more in a function than the details that are kept: it has the last of them, and
+    /// there is no room.
+    pub fn is_cut(&self, pass: usize, func: Func) -> bool {
+        let is_last = self.details.last().is_some_and(|detail| (detail.pass, detail.func) == (pass, func));
+        is_last && !self.has_room()
+    }
+
     /// Is there still room for details? If not, some may be missing.
     pub fn has_room(&self) -> bool {
         self.details.len() < MAX_DETAILS

@@ -17,7 +17,7 @@ use core::ops::Range;
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Func, Function, Launch, Module};
 use crate::journal::{Event, Journal};
-use crate::pass::{InspectedPosition, Inspector, PassReport, Settings, Step, Subject, run_pipeline};
+use crate::pass::{InspectedPosition, Inspector, PassReport, Settings, Step, Subject, Surroundings, run_pipeline};
 use crate::trace::Remark;
 
 /// A place between two events.
@@ -172,11 +172,11 @@ impl Session {
         self.journal.passes().get(pass).map_or(0..0, |pass| pass.start..pass.end)
     }
 
-    /// Passes that show something at the position, each with its heading. `passes` are those of the pipeline's entry that led
-    /// here. What comes next is shown of those among them that are not done or were done last, and of the first pass after
-    /// them that runs; what has been kept, of the pass that made the last change, or of all if none made any. Of several with
-    /// one heading the first.
-    pub fn inspected_passes(&self, passes: Range<usize>) -> Vec<(usize, &'static str)> {
+    /// Passes that show something of a function at the position, each with its heading. `passes` are those of the pipeline's
+    /// entry that led here. What comes next is shown of those among them that are not done or were done last, and of the
+    /// first pass after them that runs; what has been kept, of the pass that made the last change, or of all if none made
+    /// any. Of several with one heading the first that comes next, or the last of those that came before.
+    pub fn inspected_passes(&self, passes: Range<usize>, func: Func) -> Vec<(usize, &'static str)> {
         let is_next = |pass: usize| {
             let events = self.events_of(pass);
             events.start <= self.done && self.done <= events.end
@@ -186,7 +186,9 @@ impl Session {
         let mut done = events.start.min(self.done)..events.end.min(self.done);
         let last_change = done.rfind(|&event| self.journal.events()[event].is_rewrite());
         let is_last = |pass: usize| {
-            passes.contains(&pass) && last_change.is_none_or(|event| self.events_of(pass).contains(&event))
+            passes.contains(&pass)
+                && last_change.is_none_or(|event| self.events_of(pass).contains(&event))
+                && self.journal.has_details(pass, func)
         };
         let next = (passes.end..self.reports.len()).find(|&pass| self.reports[pass].enabled);
         let mut found: Vec<(usize, &'static str)> = Vec::new();
@@ -196,8 +198,11 @@ impl Session {
                 Subject::Next => is_next(pass),
                 Subject::Last => is_last(pass),
             };
-            if is_here && found.iter().all(|(_, title)| *title != inspector.title) {
-                found.push((pass, inspector.title));
+            match found.iter_mut().find(|(_, title)| *title == inspector.title) {
+                _ if !is_here => {}
+                None => found.push((pass, inspector.title)),
+                Some(earlier) if inspector.subject == Subject::Last => earlier.0 = pass,
+                Some(_) => {}
             }
         }
         found
@@ -211,7 +216,13 @@ impl Session {
     }
 
     /// What a pass shows of a function at the position. None if it shows nothing there.
-    pub fn inspect(&self, pass: usize, func: Func, request: &Request) -> Option<Inspection> {
+    pub fn inspect(
+        &self,
+        pass: usize,
+        func: Func,
+        request: &Request,
+        surroundings: Surroundings<'_>,
+    ) -> Option<Inspection> {
         let (inspector, settings) = self.inspector(pass)?;
         let position = InspectedPosition {
             module: &self.current,
@@ -221,8 +232,9 @@ impl Session {
             done: self.done,
             pass,
             settings: &settings,
+            surroundings,
         };
-        Some((inspector.inspect)(&position, request))
+        (inspector.inspect)(&position, request)
     }
 
     /// A remark's block, by its label.

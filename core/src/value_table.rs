@@ -13,11 +13,11 @@
 //! A walk records a [`TableEvent`] when a scope opens, when a register comes to hold a number, and when a scope closes. The
 //! table at a moment is what the events up to it amount to ([`ValueTable::at`]), so going a step back takes entries back.
 //!
-//! Linear in events.
+//! Linear in events, apart from a logarithm for finding rows. [`TableBuilder`] takes the events one by one.
 //!
 //! Source: P. Briggs, K. Cooper and L. Simpson, Value numbering, SPE 1997, section 3 (scoped hash tables).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -55,46 +55,98 @@ pub struct Row {
     pub entered: usize,
 }
 
-impl ValueTable {
-    /// The table after those events.
-    pub fn at<'a>(events: impl Iterator<Item = &'a TableEvent>) -> ValueTable {
-        let mut open: Vec<(Block, Block)> = Vec::new();
-        let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
-        for (place, event) in events.enumerate() {
-            match event {
-                TableEvent::Opened { block, reach } => open.push((*block, *reach)),
-                TableEvent::Held { number, expression, holder } => {
-                    let row = rows.entry(*number).or_insert_with(|| Row {
-                        number: *number,
-                        expression: expression.clone(),
-                        holders: Vec::new(),
-                        entered: place,
-                    });
-                    row.holders.push(holder.clone());
-                    row.entered = place;
-                }
-                TableEvent::Closed { block } => {
-                    open.retain(|(opened, _)| opened != block);
-                    rows.retain(|_, row| {
-                        row.holders.retain(|holder| holder.block != *block);
-                        !row.holders.is_empty()
-                    });
+/// A table that takes one event after the other, for those who look at every moment.
+#[derive(Clone, Debug, Default)]
+pub struct TableBuilder {
+    /// Open blocks, each with the outermost one within reach.
+    open: Vec<(Block, Block)>,
+    rows: BTreeMap<u32, Row>,
+    /// By block: numbers that have holders there, once for each of them.
+    held_in: BTreeMap<Block, Vec<u32>>,
+    events: usize,
+}
+
+impl TableBuilder {
+    /// Takes the next event.
+    pub fn take(&mut self, event: &TableEvent) {
+        match event {
+            TableEvent::Opened { block, reach } => self.open.push((*block, *reach)),
+            TableEvent::Held { number, expression, holder } => {
+                let row = self.rows.entry(*number).or_insert_with(|| Row {
+                    number: *number,
+                    expression: expression.clone(),
+                    holders: Vec::new(),
+                    entered: 0,
+                });
+                row.holders.push(holder.clone());
+                row.entered = self.events;
+                self.held_in.entry(holder.block).or_default().push(*number);
+            }
+            TableEvent::Closed { block } => {
+                self.open.retain(|(opened, _)| opened != block);
+                for number in self.held_in.remove(block).unwrap_or_default() {
+                    let Some(row) = self.rows.get_mut(&number) else { continue };
+                    row.holders.retain(|holder| holder.block != *block);
+                    if row.holders.is_empty() {
+                        self.rows.remove(&number);
+                    }
                 }
             }
         }
-        let reach = open.last().map(|&(_, reach)| reach);
-        let first = open.iter().position(|&(block, _)| Some(block) == reach).unwrap_or(0);
-        let scopes: Vec<Scope> = (open.iter().enumerate())
+        self.events += 1;
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The open scope around the innermost one.
+    pub fn enclosing_scope(&self) -> Option<Block> {
+        self.open.iter().rev().nth(1).map(|&(block, _)| block)
+    }
+
+    /// The leader of a number: the first holder that is within reach, or else the first.
+    pub fn leader(&self, number: u32) -> Option<&Holder> {
+        let holders = &self.rows.get(&number)?.holders;
+        let out_of_reach = &self.open[..self.out_of_reach()];
+        let is_in_reach = |holder: &&Holder| out_of_reach.iter().all(|&(block, _)| block != holder.block);
+        holders.iter().find(is_in_reach).or(holders.first())
+    }
+
+    /// The table at this moment.
+    pub fn table(self) -> ValueTable {
+        let first = self.out_of_reach();
+        let scopes = (self.open.iter().enumerate())
             .map(|(place, &(block, _))| Scope { block, is_in_reach: place >= first })
             .collect();
-        let out_of_reach: Vec<Block> = open[..first].iter().map(|&(block, _)| block).collect();
-        let mut rows: Vec<Row> = rows.into_values().collect();
-        // What is out of reach leads no more, and what remains is led by who comes next.
+        let out_of_reach: BTreeSet<Block> = self.open[..first].iter().map(|&(block, _)| block).collect();
+        let mut rows: Vec<Row> = self.rows.into_values().collect();
+        // What is out of reach leads no more, and what remains is led by the holder that comes next.
         for row in &mut rows {
             row.holders.sort_by_key(|holder| out_of_reach.contains(&holder.block));
         }
-        rows.sort_by_key(|row| row.number);
         ValueTable { scopes, rows }
+    }
+
+    /// How many of the open scopes are out of reach.
+    fn out_of_reach(&self) -> usize {
+        let reach = self.open.last().map(|&(_, reach)| reach);
+        self.open.iter().position(|&(block, _)| Some(block) == reach).unwrap_or(0)
+    }
+}
+
+impl ValueTable {
+    /// The table after those events.
+    pub fn at<'a>(events: impl Iterator<Item = &'a TableEvent>) -> ValueTable {
+        let mut builder = TableBuilder::default();
+        events.for_each(|event| builder.take(event));
+        builder.table()
     }
 
     /// May a value be taken from that block where the walk stands?
@@ -154,5 +206,9 @@ mod tests {
     fn out_of_reach_nobody_leads() {
         let events = vec![opened(0, 0), held(2, "x", 0), opened(1, 1), held(2, "y", 1)];
         assert_eq!(shown(&events), "0- 1 | 2 y,x ");
+        let mut builder = TableBuilder::default();
+        events.iter().for_each(|event| builder.take(event));
+        let leader = builder.leader(2).map(|holder| holder.name.as_str());
+        assert_eq!((leader, builder.enclosing_scope()), (Some("y"), Some(Block::from_u32(0))));
     }
 }

@@ -217,14 +217,6 @@ fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
         });
     }
     {
-        let engine = engine.clone();
-        use_effect_with(lab.survey(), move |survey| {
-            if let Some(survey) = survey {
-                engine.ask(Request::Survey(survey.clone()));
-            }
-        });
-    }
-    {
         // An empty link in the dialog is the wish for one.
         let (engine, lab) = (engine.clone(), lab.clone());
         let wanted = lab.dialog == Some(Dialog::Share(String::new()));
@@ -326,7 +318,7 @@ fn use_time(lab: &Snapshot, act: &Callback<Action>) {
     {
         let act = act.clone();
         let of_questions = lab.questions_at().filter(|_| lab.heard().is_some()).map(|(_, at)| at);
-        let of_way = lab.sink_at().filter(|_| lab.is_surveyed()).map(|(at, _)| at);
+        let of_way = lab.own_moment().filter(|_| lab.is_inspected()).map(|(at, _)| at);
         let moment = of_way.or(of_questions).filter(|_| lab.asking && !lab.looking);
         use_effect_with((moment, lab.position, lab.pace), move |&(moment, _, pace)| {
             let pause = (MOMENT_PAUSE_MS / pace) as u32;

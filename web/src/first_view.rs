@@ -96,7 +96,6 @@ mod tests {
             Request::Watch(_) => "watch",
             Request::Print(_) => "print",
             Request::Share(_) => "share",
-            Request::Survey(_) => "survey",
             Request::Open(_) => "open",
         }
     }

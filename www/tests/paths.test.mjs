@@ -14,21 +14,22 @@ async function openPaths(page, file, pass = "pde") {
   await page.getByTestId("verdict").waitFor();
   await page.keyboard.press("Home");
   await eventually("the source is shown", async () => (await place(page)).at === 0);
-  await page.getByTestId("path-table").waitFor();
+  await page.getByTestId("paths-table").waitFor();
   await eventually("something comes next", async () => /^Next/.test(await lead(page)));
 }
 
-const lead = (page) => page.getByTestId("paths-lead").innerText();
+const notes = async (page) => (await page.getByTestId("inspection-note").allInnerTexts()).join("\n");
+const lead = (page) => page.getByTestId("inspection-lead").innerText();
 // A word joiner keeps its terms together.
-const line = async (page) => (await page.getByTestId("path-line").innerText()).replaceAll("\u2060", "");
+const line = async (page) => (await page.getByTestId("decided").innerText()).replaceAll("\u2060", "");
 
 /// The bits of a column, by the paths' frequencies.
 async function having(page, column) {
-  const rows = page.getByTestId("path-table").locator("tbody tr");
+  const rows = page.getByTestId("paths-table").locator("tbody tr");
   const found = [];
   for (let at = 0; at < (await rows.count()); at += 1) {
     const row = rows.nth(at);
-    if ((await row.locator("td.bit").nth(column).innerText()) === "1") {
+    if ((await row.locator("td.flag").nth(column).innerText()) === "1") {
       found.push(Number(await row.locator("input").inputValue()));
     }
   }
@@ -36,19 +37,19 @@ async function having(page, column) {
 }
 
 const moment = async (page) => Number((await page.getByTestId("walk-place").innerText()).split("/")[0]);
-const forward = (page) => page.getByTestId("paths").getByRole("button", { name: "One moment forward" });
+const forward = (page) => page.getByTestId("inspection").getByRole("button", { name: "One moment forward" });
 
 test("a figure's paths are strands and rows, with the sets of a statement at a join", async (t) => {
   const page = await openPage(t);
   await openPaths(page, "figure-5");
   assert.match(await lead(page), /x = mul\.f32 a, b sinks/);
-  assert.equal(await page.getByTestId("path-table").locator("tbody tr").count(), 8);
+  assert.equal(await page.getByTestId("paths-table").locator("tbody tr").count(), 8);
   assert.equal(await line(page), "Benefit 150 · T[s] = 150 > Cost 100 · T[p?s] = 100");
   assert.deepEqual(await having(page, 0), [125, 25, 10]);
   assert.deepEqual(await having(page, 1), [125, 25, 10, 10]);
   assert.deepEqual(await having(page, 2), [125, 25]);
   assert.deepEqual(await having(page, 3), [50, 50]);
-  assert.match(await page.getByTestId("path-warps").innerText(), /Paths pay.*no profile warp.*lose: 1 cycle before, 3 behind.*pde\.cost=warp/s);
+  assert.match(await notes(page), /Paths pay.*no profile warp.*lose: 1 cycle before, 3 after.*pde\.cost=warp/s);
   // Side by side: along an edge no two strands have the same line.
   const strands = page.locator(".strands .strand");
   const lines = await strands.evaluateAll((all) => all.map((strand) => strand.getAttribute("d")));
@@ -57,7 +58,7 @@ test("a figure's paths are strands and rows, with the sets of a statement at a j
   const width = (path) => widths.find(([of]) => of === path)[1];
   assert.ok(width(0) > 2 * width(1) && width(1) > width(2) && width(6) > width(1), "the more frequent the thicker");
   // The other join, with the keyboard.
-  await page.getByTestId("joins").getByRole("radio").first().focus();
+  await page.getByTestId("choice-join").getByRole("radio").first().focus();
   await page.keyboard.press("ArrowRight");
   await eventually("the other join is shown", async () => (await line(page)) === "By itself: Benefit 25 · T[s] = 25 < Cost 100 · T[p?s] = 100");
   assert.deepEqual([await having(page, 2), await having(page, 3)], [[25], [50, 50]]);
@@ -77,8 +78,8 @@ test("a figure's paths are strands and rows, with the sets of a statement at a j
 test("a statement is chosen from the list, or in graph and text", async (t) => {
   const page = await openPage(t);
   await openPaths(page, "figure-5");
-  const verdict = () => page.getByTestId("path-verdict").innerText();
-  await page.getByTestId("path-statement").selectOption({ label: "y = add.f32 x, 11.0 · n11 · stays" });
+  const verdict = () => notes(page);
+  await page.getByTestId("choice-statement").selectOption({ label: "y = add.f32 x, 11.0 · n11 · stays" });
   await eventually("that one is told", async () => /^needed y = add\.f32 x, 11\.0 stays/.test(await verdict()));
   await page.getByTestId("block-n1").getByText("i = mad.u32").click();
   await eventually("what is no statement says why", async () => /cannot leave its block/.test(await verdict()));
@@ -90,8 +91,8 @@ test("a statement is chosen from the list, or in graph and text", async (t) => {
 test("of many paths the most frequent are strands, and the others are counted", async (t) => {
   const page = await openPage(t);
   await openPaths(page, "figure-3");
-  assert.equal(await page.getByTestId("path-table").locator("tbody tr").count(), 12);
-  assert.match(await page.getByTestId("paths").innerText(), /shows the 8 most frequent paths; 4 more are executed/);
+  assert.equal(await page.getByTestId("paths-table").locator("tbody tr").count(), 12);
+  assert.match(await page.getByTestId("inspection").innerText(), /shows the first 8 of these; 4 more are executed/);
   assert.deepEqual((await having(page, 3)).toSorted((a, b) => a - b), [2, 4, 16, 32, 1024, 2048]);
   assert.deepEqual(await having(page, 2), [64]);
   assert.equal(await page.locator(".strand.other").count(), 0);
@@ -111,17 +112,17 @@ test("another frequency is a question, until it is written into the program", as
   await edit("20");
   await eventually("the line follows", async () => (await line(page)) === "Benefit 45 · T[s] = 45 < Cost 100 · T[p?s] = 100");
   assert.match(await lead(page), /With these frequencies, nothing would sink/);
-  assert.match(await page.getByTestId("join-verdict").innerText(), /does not pass n5.*costs more/);
+  assert.match(await notes(page), /does not pass n5.*costs more/);
   assert.ok((await programText(page)).includes("n1 n2 n5 n7 n12: 125"), "the program is as it was");
-  await page.getByTestId("forget-frequencies").click();
+  await page.getByTestId("forget-entries").click();
   await eventually("it is as before", async () => /^Benefit 150/.test(await line(page)));
   await edit("20");
-  await page.getByTestId("write-profile").click();
+  await page.getByTestId("offer").click();
   await eventually("the program says it", async () => (await programText(page)).includes("n1 n2 n5 n7 n12: 20"));
   assert.ok(!(await programText(page)).includes(": 125"));
   await waitForMistakes(page, "No mistakes");
   await eventually("the pass knows it", async () => /changes nothing/.test(await lead(page)));
-  await eventually("and finds nothing", async () => (await place(page)).last <= 1 && (await page.getByTestId("write-profile").count()) === 0);
+  await eventually("and finds nothing", async () => (await place(page)).last <= 1 && (await page.getByTestId("offer").count()) === 0);
 });
 
 test("a statement goes its way moment by moment, by hand and by itself", async (t) => {
@@ -130,14 +131,14 @@ test("a statement goes its way moment by moment, by hand and by itself", async (
   const words = [];
   const count = (selector) => page.locator(`.way ${selector}`).count();
   const seen = [];
-  const top = async () => (await page.getByTestId("path-table").boundingBox()).y;
+  const top = async () => (await page.getByTestId("paths-table").boundingBox()).y;
   const atFirst = await top();
   for (let at = 1; at <= 7; at += 1) {
     await forward(page).click();
     await eventually("a moment passes", async () => (await moment(page)) === at);
-    words.push(await page.getByTestId("paths-lead").locator(".chip").innerText());
+    words.push(await page.getByTestId("inspection-lead").locator(".chip").innerText());
     assert.ok(Math.abs((await top()) - atFirst) < 2, `the table jumps at moment ${at}`);
-    seen.push({ wet: await count(".wet"), flood: await count(".flood"), signs: await count(".sign"), dropped: await count(".sign.dropped"), guarded: await page.locator(".way .sign text", { hasText: "@p1" }).count() });
+    seen.push({ wet: await count(".wet"), flood: await count(".flood"), signs: await count(".sign"), dropped: await count(".sign.removed"), guarded: await page.locator(".way .sign text", { hasText: "@p1" }).count() });
   }
   assert.deepEqual(words, ["delayed", "delayed", "delayed", "delayed", "inserted", "eliminated", "predicate"]);
   for (let at = 1; at < seen.length; at += 1) {
@@ -159,9 +160,9 @@ test("a statement goes its way moment by moment, by hand and by itself", async (
   await page.keyboard.press("Home");
   await eventually("back at the source", async () => /^Next/.test(await lead(page)));
   await page.getByTestId("path-pace").selectOption("4");
-  await page.getByTestId("paths").getByTestId("ask").click();
+  await page.getByTestId("inspection").getByTestId("ask").click();
   await eventually("it goes by itself", async () => (await place(page)).at === 1);
-  await eventually("and rests", async () => (await page.getByTestId("paths").getByRole("button", { name: "Let it sink" }).count()) === 1 || (await page.getByTestId("ask").count()) === 0);
+  await eventually("and rests", async () => (await page.getByTestId("inspection").getByRole("button", { name: "Let it sink" }).count()) === 1 || (await page.getByTestId("ask").count()) === 0);
 });
 
 test("a link holds position and moment", async (t) => {
@@ -175,7 +176,7 @@ test("a link holds position and moment", async (t) => {
   await page.getByTestId("share").click();
   const link = await page.getByTestId("link").inputValue();
   const other = await openPage(t, { hash: link.slice(link.indexOf("#")) });
-  await other.getByTestId("path-table").waitFor();
+  await other.getByTestId("paths-table").waitFor();
   await eventually("the same moment is shown", async () => (await lead(other)) === told && (await moment(other)) === 3);
 });
 
@@ -188,38 +189,38 @@ test("without a profile that is said, and a measured one serves", async (t) => {
   await eventually("no profile", async () => /No profile path or profile edge says/.test(await lead(page)));
   assert.equal(await page.getByTestId("strands").locator(".strand").count(), 0);
   await page.getByTestId("profile").check();
-  await eventually("a measured one", async () => (await page.getByTestId("path-table").count()) === 1);
-  assert.match(await page.getByTestId("paths").innerText(), /The frequencies are measured/);
+  await eventually("a measured one", async () => (await page.getByTestId("paths-table").count()) === 1);
+  assert.match(await page.getByTestId("inspection").innerText(), /The frequencies are measured/);
 });
 
 test("rows and bits are in sight, and what the terms mean is said", async (t) => {
   const page = await openPage(t, { viewport: { width: 1440, height: 900 } });
   await openPaths(page, "figure-5");
   const [pane, rows] = await Promise.all([
-    page.getByTestId("paths").getByRole("region", { name: "Executed paths" }).boundingBox(),
-    page.getByTestId("path-table").locator("tbody tr").evaluateAll((all) => all.map((row) => row.getBoundingClientRect().bottom)),
+    page.getByTestId("inspection").getByRole("region", { name: /^Paths/ }).boundingBox(),
+    page.getByTestId("paths-table").locator("tbody tr").evaluateAll((all) => all.map((row) => row.getBoundingClientRect().bottom)),
   ]);
   const seen = rows.filter((bottom) => bottom <= pane.y + pane.height + 1).length;
   assert.ok(seen >= 8, `${seen} rows of ${rows.length}`);
-  const cut = await page.getByTestId("path-table").locator("input").evaluateAll((all) => all.filter((input) => input.scrollWidth > input.clientWidth).length);
+  const cut = await page.getByTestId("paths-table").locator("input").evaluateAll((all) => all.filter((input) => input.scrollWidth > input.clientWidth).length);
   assert.equal(cut, 0, "no frequency is cut");
-  const terms = page.getByTestId("path-terms");
+  const terms = page.getByTestId("terms");
   const summary = await terms.boundingBox();
   assert.ok(summary.y + summary.height < pane.y + pane.height, "what opens the legend is in sight");
   await terms.focus();
   await page.keyboard.press("Enter");
-  const [open] = [await page.getByTestId("path-legend").boundingBox()];
+  const [open] = [await page.getByTestId("terms-list").boundingBox()];
   assert.ok(open.y + open.height <= pane.y + pane.height, "and the legend is");
-  const legend = await page.getByTestId("path-legend").innerText();
+  const legend = await page.getByTestId("terms-list").innerText();
   assert.match(legend, /T\[s\]\s+cycles of s/);
   assert.match(legend, /avail\s+s comes to n5 along the path/);
   assert.doesNotMatch(legend, /T\[p\]/, "the program has the predicate");
   await page.keyboard.press("Enter");
   await page.setViewportSize({ width: 320, height: 800 });
-  const table = page.getByTestId("path-table");
-  const inner = await page.getByTestId("paths").boundingBox();
+  const table = page.getByTestId("paths-table");
+  const inner = await page.getByTestId("inspection").boundingBox();
   const ends = await table.locator("tr > :last-child").evaluateAll((all) => all.map((cell) => cell.getBoundingClientRect().right));
-  const [link, joins] = [await terms.boundingBox(), await page.getByTestId("joins").boundingBox()];
+  const [link, joins] = [await terms.boundingBox(), await page.getByTestId("choice-join").boundingBox()];
   assert.ok(link.x >= joins.x + joins.width || link.y >= joins.y + joins.height, "what opens the legend lies on no join");
   assert.ok(Math.max(...ends) <= inner.x + inner.width + 0.5, "all bits are seen on a phone");
   assert.equal(await table.locator("tbody tr").first().getByRole("cell").count(), 6, "it is still a table");
@@ -227,8 +228,8 @@ test("rows and bits are in sight, and what the terms mean is said", async (t) =>
 
 /// How many rows end within the sheet.
 async function rowsInSight(page) {
-  const pane = await page.getByTestId("paths").getByRole("region", { name: "Executed paths" }).boundingBox();
-  const rows = await page.getByTestId("path-table").locator("tbody tr").evaluateAll((all) => all.map((row) => row.getBoundingClientRect().bottom));
+  const pane = await page.getByTestId("inspection").getByRole("region", { name: /^Paths/ }).boundingBox();
+  const rows = await page.getByTestId("paths-table").locator("tbody tr").evaluateAll((all) => all.map((row) => row.getBoundingClientRect().bottom));
   return rows.filter((bottom) => bottom <= pane.y + pane.height + 1).length;
 }
 
@@ -245,9 +246,9 @@ test("what the paper counts stands beside the true count", async (t) => {
   const page = await openPage(t, { viewport: { width: 1440, height: 900 } });
   await openPaths(page, "figure-6");
   assert.equal(await line(page), "Benefit 85 · T[s] = 85 > Cost 5 · T[p?s] = 5");
-  const printed = page.getByTestId("path-printed");
+  const printed = page.getByTestId("decided-aside");
   assert.equal(await printed.innerText(), "the paper counts 95");
-  const [pane, place] = [await page.getByTestId("paths").boundingBox(), await printed.boundingBox()];
+  const [pane, place] = [await page.getByTestId("inspection").boundingBox(), await printed.boundingBox()];
   assert.ok(place.y + place.height <= pane.y + pane.height, "in sight");
   assert.equal(await rowsInSight(page), 7, "with all paths");
 });
@@ -258,8 +259,8 @@ for (const width of [1440, 320]) {
     await openPaths(page, "figure-10");
     await pasteProgram(page, (await programText(page)).replaceAll(/\bn(\d+)\b/g, "a_long_name_$1"));
     await waitForMistakes(page, "No mistakes");
-    await eventually("the names are long", async () => /a_long_name_12/.test(await page.getByTestId("path-table").innerText()));
-    const last = page.getByTestId("path-row-11").locator(".way");
+    await eventually("the names are long", async () => /a_long_name_12/.test(await page.getByTestId("paths-table").innerText()));
+    const last = page.getByTestId("row-11").locator(".path");
     const isWhole = () => last.evaluate((cell) => cell.scrollWidth <= cell.clientWidth && cell.scrollHeight <= cell.clientHeight + 1);
     // As it is edited, and as it is chosen.
     await page.getByRole("spinbutton", { name: "Frequency of P12", exact: true }).focus();
@@ -275,7 +276,7 @@ for (const width of [1440, 320]) {
 
 test("a join that is not passed is told on the way, and what an earlier one needs says so", async (t) => {
   const page = await openPage(t);
-  const top = async () => (await page.getByTestId("path-table").boundingBox()).y;
+  const top = async () => (await page.getByTestId("paths-table").boundingBox()).y;
   const sentences = async (figure) => {
     await openPaths(page, figure);
     const [told, atFirst] = [[], await top()];
@@ -289,7 +290,7 @@ test("a join that is not passed is told on the way, and what an earlier one need
     return told;
   };
   const refused = (await sentences("figure-3")).find((told) => /refused/.test(told));
-  assert.match(refused, /join n4 on some ways only, and stops: Benefit 64 .* < Cost 3126/);
+  assert.match(refused, /join n4 on some paths only, and stops: Benefit 64 .* < Cost 3126/);
   assert.equal(await page.locator(".way .stop").count(), 1);
   assert.match((await sentences("figure-10")).at(-1), /A new one, q, is false at first/);
   const nine = (await sentences("figure-5")).find((told) => /the join n9/.test(told));
@@ -324,9 +325,9 @@ test("an evaluation comes up past a branch, and rests where that does not pay", 
   const page = await openPage(t);
   await openPaths(page, "figure-11", "spec-pre");
   assert.match(await lead(page), /^Next, add\.u32 x, y is evaluated once/);
-  assert.equal(await page.getByLabel("Evaluation e").locator("option").count(), 1);
+  assert.equal(await page.getByTestId("choice-statement").locator("option").count(), 1);
   assert.equal(await line(page), "Benefit 19 · T = 19 > Cost 5 · T = 5");
-  assert.deepEqual(await page.getByTestId("path-table").locator("th.bit").allInnerTexts(), ["avail", "antic", "benefit", "cost"]);
+  assert.deepEqual(await page.getByTestId("paths-table").locator("th.flag").allInnerTexts(), ["avail", "antic", "benefit", "cost"]);
   assert.deepEqual([await having(page, 0), await having(page, 1)], [[10, 9, 8, 7], [10, 9, 6]]);
   assert.deepEqual([await having(page, 2), await having(page, 3)], [[10, 9], [5]]);
   const told = [];
@@ -336,17 +337,17 @@ test("an evaluation comes up past a branch, and rests where that does not pay", 
     await eventually("a moment passes", async () => (await moment(page)) === at + 1);
     told.push(await lead(page));
   }
-  assert.match(told[0], /comes up ahead of n6, though not all ways on need it/);
+  assert.match(told[0], /comes up ahead of n6, though not all paths on need it/);
   assert.match(told[2], /In n2 its value is at hand/);
-  assert.deepEqual(await page.locator(".way .sign:not(.dropped) text").allTextContents(), ["add.u32 x, y"]);
-  assert.deepEqual(await page.locator(".way .sign.dropped text").allTextContents(), ["b ×"]);
+  assert.deepEqual(await page.locator(".way .sign:not(.removed) text").allTextContents(), ["add.u32 x, y"]);
+  assert.deepEqual(await page.locator(".way .sign.removed text").allTextContents(), ["b ×"]);
   await checkAccessibility(page);
   // Another frequency, and it does not pay.
   await page.getByRole("spinbutton", { name: "Frequency of P5", exact: true }).fill("20");
   await page.keyboard.press("Enter");
   await eventually("it does not pay", async () => (await line(page)) === "Benefit 19 · T = 19 < Cost 20 · T = 20");
-  assert.match(await page.getByTestId("path-verdict").innerText(), /not evaluated ahead of n6/);
-  await page.getByTestId("forget-frequencies").click();
+  assert.match(await notes(page), /not evaluated ahead of n6/);
+  await page.getByTestId("forget-entries").click();
   await eventually("it pays again", async () => /^Benefit 19 .* > Cost 5/.test(await line(page)));
   // A step of the pass does what was told.
   await page.keyboard.press("ArrowRight");
@@ -452,8 +453,8 @@ test("a join behind one that is passed with a predicate is passed as well", asyn
   await eventually("something comes next", async () => /x = mul\.f32 a, b sinks/.test(await lead(page)));
   await page.getByTestId("block-j").locator(".label").click();
   await eventually("why is told", async () =>
-    /It comes to j on all ways, as it passes other joins with a predicate/.test(await page.getByTestId("join-verdict").innerText()),
+    /It comes to j on all paths, as it passes other joins with a predicate/.test(await notes(page)),
   );
   await page.getByTestId("block-m").locator(".label").click();
-  await eventually("the one in front was weighed", async () => /It passes m with a predicate: that pays/.test(await page.getByTestId("join-verdict").innerText()));
+  await eventually("the one in front was weighed", async () => /It passes m with a predicate: that pays/.test(await notes(page)));
 });

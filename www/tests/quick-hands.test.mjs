@@ -87,7 +87,7 @@ test("every arrow counts in graph and lines", async (t) => {
 test("every arrow counts in tables of paths, candidates and questions", async (t) => {
   const page = await openPage(t);
   await openSource(page, "pde/figure-5.wir");
-  await page.getByTestId("path-table").waitFor();
+  await page.getByTestId("paths-table").waitFor();
   await page.locator("#path-0").focus();
   await twoDownOneByOneUp(page, () => page.evaluate(() => document.activeElement.id));
   await openSource(page, "azp/three-steps.wir");

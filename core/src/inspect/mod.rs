@@ -6,12 +6,12 @@
 //!             tables: columns (name, unit, help), rows (cells, anchor, verdict)
 //!             marks on the program: a look and a text on a block, edge, instruction, range or path
 //!             choices that a person may make, each answered by another inspection
+//!             a trail: where a walk is, block inside block
+//!             a timeline of moments: a sentence, the marks that it adds, tokens that travel
 //! ```
 //!
 //! An inspection is computed when asked, from the program at the position; it is no part of the journal. The page, the
 //! command line and the npm package draw it without knowing which pass it is from.
-//!
-//!             a timeline of moments: a sentence, the marks that it adds, tokens that travel
 //!
 //! Limits: a timeline holds a part of its moments and says which; rows that are left out of a table are counted in it.
 
@@ -25,8 +25,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use overlay::{Anchor, Key, Look, Mark, Node, SmallGraph, Strand};
-pub use table::{Cell, Column, Entry, Row, Table, Verdict};
-pub use timeline::{Course, Moment, Timeline, TokenStep};
+pub use table::{Cell, Column, ColumnKind, Entry, Row, Table, Verdict};
+pub use timeline::{Course, Moment, Timeline, TokenKind, TokenStep};
 
 /// A request for an inspection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -46,6 +46,8 @@ pub struct Inspection {
     pub title: String,
     /// What comes next, in a sentence.
     pub lead: String,
+    /// An explanation for those who see this for the first time; empty if none is needed.
+    pub aside: String,
     /// What a person may choose.
     pub choices: Vec<Choice>,
     /// What is said about the choice that was made.
@@ -60,6 +62,8 @@ pub struct Inspection {
     pub strands: Vec<Strand>,
     /// Small graphs, drawn beside the blocks that their nodes are about.
     pub graphs: Vec<SmallGraph>,
+    /// Where the walk is, outermost first; empty if nothing is open.
+    pub trail: Vec<Node>,
     /// What happens moment by moment.
     pub timeline: Option<Timeline>,
     /// Changes of the source that carry out what a person has entered.
@@ -89,6 +93,8 @@ pub struct Choice {
     pub value: String,
     /// Options besides those.
     pub left_out: usize,
+    /// What was decided about the value.
+    pub result: Option<Note>,
 }
 
 /// An option of a choice.
@@ -127,4 +133,16 @@ pub struct Note {
     pub sentence: String,
     /// What is said beside it in small letters.
     pub aside: String,
+    /// Terms of the sentence, each with its meaning.
+    pub terms: Vec<Term>,
+}
+
+/// A term, with its meaning.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Term {
+    /// The term.
+    pub name: String,
+    /// Its meaning, without a capital.
+    pub meaning: String,
 }

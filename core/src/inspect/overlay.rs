@@ -61,6 +61,8 @@ pub enum Look {
     Removed,
     /// Copied as it is.
     Copied,
+    /// Not begun, or over.
+    Closed,
 }
 
 impl Look {
@@ -79,6 +81,7 @@ impl Look {
             Look::Simpler => "simpler",
             Look::Removed => "removed",
             Look::Copied => "copied",
+            Look::Closed => "closed",
         }
     }
 }
@@ -117,6 +120,8 @@ pub struct Strand {
     pub blocks: Vec<u32>,
     /// Its share of all executions, 0–1.
     pub share: f64,
+    /// What is said of it where somebody points at it.
+    pub label: String,
 }
 
 /// A small graph.

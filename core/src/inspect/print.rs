@@ -21,9 +21,21 @@ impl Display for Inspection {
             let option = choice.options.iter().find(|option| option.value == choice.value);
             let chosen = option.map_or("none", |option| option.label.as_str());
             writeln!(out, "{} ({}): {chosen}, one of {}", choice.label, choice.key, choice.options.len())?;
+            if let Some(result) = &choice.result {
+                let aside = if result.aside.is_empty() { String::new() } else { alloc::format!(" ({})", result.aside) };
+                writeln!(out, "  {}{aside}", result.sentence)?;
+            }
+        }
+        if !self.trail.is_empty() {
+            let names: Vec<&str> = self.trail.iter().map(|node| node.label.as_str()).collect();
+            writeln!(out, "in {}", names.join(" › "))?;
         }
         for table in &self.tables {
             writeln!(out)?;
+            // One table is what the title says.
+            if self.tables.len() > 1 && !table.rows.is_empty() {
+                writeln!(out, "{}:", table.name)?;
+            }
             print_table(table, out)?;
         }
         if self.legend.iter().any(|key| key.count > 0) {
@@ -37,18 +49,21 @@ impl Display for Inspection {
         }
         for note in &self.notes {
             let word = if note.word.is_empty() { String::new() } else { alloc::format!("{}: ", note.word) };
-            writeln!(out, "\n{word}{}", note.sentence)?;
+            let aside = if note.aside.is_empty() { String::new() } else { alloc::format!(" ({})", note.aside) };
+            writeln!(out, "\n{word}{}{aside}", note.sentence)?;
         }
         Ok(())
     }
 }
 
-/// A line for each moment that is told.
+/// A line for each moment that is told, with a sign at the one that the inspection is about.
 fn print_timeline(timeline: &Timeline, out: &mut Formatter<'_>) -> fmt::Result {
     writeln!(out, "\n{}, {} moments", timeline.name, timeline.course.last)?;
-    for (place, moment) in timeline.moments.iter().enumerate() {
+    let happened = timeline.moments.iter().enumerate().map(|(place, moment)| (timeline.first + place + 1, moment));
+    for (at, moment) in timeline.start.iter().map(|start| (0, start)).chain(happened) {
         let rule = if moment.rule.is_empty() { String::new() } else { alloc::format!(" ({})", moment.rule) };
-        writeln!(out, "{:>5} {}{rule}: {}", timeline.first + place + 1, moment.word, moment.sentence)?;
+        let marker = if at == timeline.at { '>' } else { ' ' };
+        writeln!(out, "{marker}{at:>5} {}{rule}: {}", moment.word, moment.sentence)?;
     }
     if let Some(kept) = timeline.cut_after {
         writeln!(out, "the first {kept} moments were kept; more happened")?;

@@ -37,6 +37,23 @@ pub struct Column {
     pub unit: String,
     /// What it means, in a sentence.
     pub help: String,
+    /// What its cells hold.
+    pub kind: ColumnKind,
+}
+
+/// What the cells of a column hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum ColumnKind {
+    /// Words.
+    #[default]
+    Words,
+    /// A number.
+    Number,
+    /// A yes or no, as one character.
+    Flag,
+    /// Names of blocks, which may be many.
+    Path,
 }
 
 /// A row.
@@ -103,6 +120,18 @@ pub struct Verdict {
     pub rule: String,
     /// Why, in a sentence.
     pub sentence: String,
+}
+
+impl Table {
+    /// Whether its rows are strands.
+    pub fn has_strands(&self) -> bool {
+        self.rows.iter().any(|row| row.strand.is_some())
+    }
+
+    /// Whether each row is one line, without a verdict below it.
+    pub fn is_compact(&self) -> bool {
+        self.rows.iter().all(|row| row.verdict.is_none())
+    }
 }
 
 impl Cell {

@@ -5,6 +5,9 @@
 //! changes         1     2
 //! leads to  1 1 1 1 2 2 2 2 2 2          after the last change, the moments still belong to it
 //! ```
+//!
+//! At moment 0 nothing has happened. A timeline of what is still to come may say what is to be seen there, such as the
+//! statement where it is: its `start`.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -21,12 +24,32 @@ pub struct Timeline {
     pub course: Course,
     /// The moment that the inspection is about.
     pub at: usize,
-    /// Moments before the first of `moments`.
+    /// What is to be seen at moment 0, before anything has happened; nothing if none.
+    pub start: Option<Moment>,
+    /// Moments before the first of `moments`, without the start.
     pub first: usize,
     /// What happened, in order: `moments[k]` has happened at moment `first + k + 1`.
     pub moments: Vec<Moment>,
     /// Moments that were kept, where more happened.
     pub cut_after: Option<usize>,
+    /// Whether going on after the last moment leads to the pass's next change, as these moments are about that one.
+    pub leads_to_change: bool,
+    /// The kinds of tokens, in the order in which their meanings are listed.
+    pub kinds: Vec<TokenKind>,
+}
+
+/// A kind of token, with its meaning.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TokenKind {
+    /// Its name in [`TokenStep::Appears`].
+    pub key: String,
+    /// The meaning, without a capital.
+    pub label: String,
+    /// The sign of its tokens where they are listed.
+    pub sign: String,
+    /// Whether its tokens go from a block to its predecessors.
+    pub is_upward: bool,
 }
 
 /// Moments from 0 to the last, and when changes were made.
@@ -49,19 +72,22 @@ pub struct Moment {
     pub word: String,
     /// Whether it is good news.
     pub look: Look,
-    /// The rule that fired; empty if none did.
+    /// The rule that fired, a word, or a number as the paper has it; empty if none did.
     pub rule: String,
     /// What happens, in a sentence.
     pub sentence: String,
     /// Where.
     pub focus: Option<Anchor>,
-    /// Marks that are to be seen from now on.
+    /// Marks that are to be seen from now on. A text of the same look at the same place takes the place of an earlier
+    /// moment's.
     pub marks: Vec<Mark>,
     /// What tokens do.
     pub tokens: Vec<TokenStep>,
 }
 
-/// What a token does.
+/// A step of tokens and their notes.
+///
+/// Tokens are a stack: a token that returns removes those that appeared after it. Notes stay until they are erased.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum TokenStep {
@@ -75,7 +101,7 @@ pub enum TokenStep {
         kind: String,
         /// Its text.
         text: String,
-        /// The block that it leaves; it stays where it is if none.
+        /// The block that it leaves. None if it begins where it is; the same block if it goes nowhere.
         from: Option<u32>,
         /// The block that it comes to.
         to: u32,
@@ -107,6 +133,31 @@ pub enum TokenStep {
         /// Where.
         at: Anchor,
     },
+    /// All tokens are removed.
+    Clears,
+    /// The first note at a place is removed, since it has been carried out or nothing comes of it.
+    Erases {
+        /// Where.
+        at: Anchor,
+    },
+}
+
+impl Timeline {
+    /// What happens at a moment, or is to be seen at moment 0; none if it is not told.
+    pub fn told(&self, moment: usize) -> Option<&Moment> {
+        match moment.checked_sub(1) {
+            None => self.start.as_ref(),
+            Some(before) => self.moments.get(before.checked_sub(self.first)?),
+        }
+    }
+
+    /// Marks that are to be seen at a moment, each with the moment that adds it.
+    pub fn marks_at(&self, moment: usize) -> impl Iterator<Item = (usize, &Mark)> {
+        let told = self.moments.iter().enumerate().map(|(place, told)| (self.first + place + 1, told));
+        let all = self.start.iter().map(|start| (0, start)).chain(told);
+        all.take_while(move |(at, _)| *at <= moment)
+            .flat_map(|(at, told)| told.marks.iter().map(move |mark| (at, mark)))
+    }
 }
 
 impl Course {
@@ -153,9 +204,26 @@ impl Course {
 
 #[cfg(test)]
 mod tests {
-    use super::Course;
+    use super::{Course, Moment, Timeline};
+    use crate::inspect::{Anchor, Look, Mark};
+    use alloc::string::String;
     use alloc::vec;
     use alloc::vec::Vec;
+
+    #[test]
+    fn marks_stay_from_their_moment_on() {
+        let moment = |block: u32| Moment {
+            marks: vec![Mark { anchor: Anchor::Block(block), look: Look::New, text: String::new() }],
+            ..Moment::default()
+        };
+        let moments = vec![moment(1), moment(2)];
+        let timeline = Timeline { start: Some(moment(0)), first: 3, moments, ..Timeline::default() };
+        let seen = |at: usize| timeline.marks_at(at).map(|(at, _)| at).collect::<Vec<_>>();
+        assert_eq!([seen(0), seen(3), seen(4), seen(9)], [vec![0], vec![0], vec![0, 4], vec![0, 4, 5]]);
+        let told = [0, 1, 4, 5, 6].map(|at| timeline.told(at).map(|told| told.marks[0].anchor.clone()));
+        let at = |block: u32| Some(Anchor::Block(block));
+        assert_eq!(told, [at(0), None, at(1), at(2), None]);
+    }
 
     #[test]
     fn each_moment_leads_to_one_change() {

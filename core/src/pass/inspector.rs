@@ -1,7 +1,9 @@
 //! How a pass is asked what it shows.
 
-use crate::inspect::{Inspection, Request};
-use crate::ir::{Func, Function, Module};
+use core::ops::Range;
+
+use crate::inspect::{Course, Inspection, Request};
+use crate::ir::{Func, Function, Module, WarpCounts};
 use crate::journal::{Event, Journal};
 use crate::pass::Settings;
 
@@ -10,7 +12,8 @@ use crate::pass::Settings;
 pub enum Subject {
     /// What the pass considers in the program at the position, before it changes that.
     Next,
-    /// What the journal has kept of how the pass came to the position.
+    /// What the journal has kept of how the pass came to the position. Only a pass of which it has kept details of the
+    /// function, such as steps of a table or of questions, has anything to show.
     Last,
 }
 
@@ -21,14 +24,36 @@ pub struct Inspector {
     pub title: &'static str,
     /// What they are about.
     pub subject: Subject,
+    /// Whether they have a timeline of their own; then they are shown without being asked for.
+    pub has_moments: bool,
     /// Whether there is something to show with these settings.
     pub applies: fn(&Settings) -> bool,
-    /// Inspects the pass at a position.
-    pub inspect: fn(&InspectedPosition<'_>, &Request) -> Inspection,
+    /// Inspects the pass at a position. None if there is nothing to show of the function.
+    pub inspect: fn(&InspectedPosition<'_>, &Request) -> Option<Inspection>,
+}
+
+/// What is known beside a session.
+#[derive(Clone)]
+pub struct Surroundings<'a> {
+    /// The passes of the pipeline's entry that led to the position.
+    pub passes: Range<usize>,
+    /// The text that the program was read from; empty if it is not at hand.
+    pub source: &'a str,
+    /// Whether a run has measured the profile that the program declares.
+    pub is_measured: bool,
+    /// Counts what warps execute in a run of a function of a program; none if that cannot be known soon.
+    pub count_warps: &'a dyn Fn(&Module, Func) -> Option<WarpCounts>,
+}
+
+impl Surroundings<'_> {
+    /// For callers that know no more than the session.
+    pub fn none(passes: Range<usize>) -> Surroundings<'static> {
+        Surroundings { passes, source: "", is_measured: false, count_warps: &|_, _| None }
+    }
 }
 
 /// A position of a session, and the pass there.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct InspectedPosition<'a> {
     /// The program at the position.
     pub module: &'a Module,
@@ -44,12 +69,19 @@ pub struct InspectedPosition<'a> {
     pub pass: usize,
     /// The settings of the pass.
     pub settings: &'a Settings,
+    /// What is known beside the session.
+    pub surroundings: Surroundings<'a>,
 }
 
 impl<'a> InspectedPosition<'a> {
     /// The function at the position.
     pub fn function(&self) -> &'a Function {
         &self.module.funcs[self.func]
+    }
+
+    /// Whether anything of the pass has happened.
+    pub fn has_begun(&self) -> bool {
+        self.journal.passes().get(self.pass).is_some_and(|pass| pass.start < self.done)
     }
 
     /// Rewrites of the pass in the function, done and to come.
@@ -60,5 +92,34 @@ impl<'a> InspectedPosition<'a> {
         let func = self.func;
         let is_own = move |event: &&Event| event.func == func && event.is_rewrite();
         (before.iter().filter(is_own), after.iter().filter(is_own))
+    }
+
+    /// The moments of the pass, one for each item: the event of the journal that it is, or none for a detail.
+    pub fn course(&self, moments: impl Iterator<Item = Option<usize>>) -> Course {
+        let events = self.journal.events();
+        let is_change = |event: usize| events.get(event).is_some_and(Event::is_rewrite);
+        let mut course = Course::default();
+        let mut first_change = None;
+        for event in moments {
+            course.last += 1;
+            if let Some(event) = event.filter(|&event| is_change(event)) {
+                first_change.get_or_insert(event);
+                course.changes.push(course.last);
+            }
+        }
+        let first = self.journal.passes().get(self.surroundings.passes.start).map_or(0, |pass| pass.start);
+        let before = events.get(first..first_change.unwrap_or(first)).unwrap_or_default();
+        course.changes_before = before.iter().filter(|event| event.is_rewrite()).count();
+        course
+    }
+
+    /// The moment that an inspection is about: the requested one, or the nearest that leads to the last change done. Without
+    /// a request it is the moment of that change; `usual` if no change is done.
+    pub fn moment(&self, course: &Course, request: &Request, usual: impl FnOnce() -> usize) -> usize {
+        let change = self.rewrites().0.count();
+        let made = change.checked_sub(1).and_then(|index| course.changes.get(index).copied());
+        let range = course.moments_of(change);
+        let moment = request.moment.or(made).unwrap_or_else(usual);
+        moment.min(*range.end()).max(*range.start())
     }
 }

@@ -33,7 +33,7 @@ pub mod spec_pre;
 
 use alloc::string::String;
 
-pub use inspector::{InspectedPosition, Inspector, Subject};
+pub use inspector::{InspectedPosition, Inspector, Subject, Surroundings};
 pub use knob::{FAULTING_KNOB, Knob, KnobKind, KnobValue, KnobValues};
 pub use pipeline::{
     PIPELINES, PassReport, Phase, Pipeline, PipelineError, Size, Step, apply_knob, guard_loads, parse_pipeline,

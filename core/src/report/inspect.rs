@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Func, FuncKind};
-use crate::pass::Subject;
+use crate::pass::{Subject, Surroundings};
 use crate::session::Session;
 
 /// Inspections, in the order of passes and functions.
@@ -45,32 +45,37 @@ impl InspectReport {
         let funcs: Vec<Func> = session.start().funcs.keys().filter(|&func| is_wanted(session, func)).collect();
         let rewrites: Vec<usize> =
             (0..session.len()).filter(|&at| session.journal().events()[at].is_rewrite()).collect();
-        let places: Vec<(usize, usize)> = match stop {
-            Some(0) => session_places(session, 0),
-            Some(stop) => session_places(session, rewrites.get(stop - 1).map_or(session.len(), |last| last + 1)),
+        let passes = 0..session.reports().len();
+        let places: Vec<(usize, usize, Func)> = match stop {
+            Some(stop) => {
+                let last = stop.checked_sub(1).map(|last| rewrites.get(last).map_or(session.len(), |last| last + 1));
+                session_places(session, &funcs, last.unwrap_or(0))
+            }
             None => {
                 let place = |pass: usize| {
                     let events = session.events_of(pass);
                     let is_next =
                         session.inspector(pass).is_some_and(|(inspector, _)| inspector.subject == Subject::Next);
-                    (pass, if is_next { events.start } else { events.end })
+                    let done = if is_next { events.start } else { events.end };
+                    funcs.iter().map(move |&func| (pass, done, func))
                 };
-                (0..session.reports().len()).map(place).collect()
+                passes.clone().flat_map(place).collect()
             }
         };
         let request = Request { choices, moment: None };
         let mut inspections = Vec::new();
-        for (pass, done) in places {
+        for (pass, done, func) in places {
             session.seek(done);
-            for &func in &funcs {
-                let Some(inspection) = session.inspect(pass, func, &request) else { continue };
-                inspections.push(PassInspection {
-                    pass: session.reports()[pass].name,
-                    function: session.start().funcs[func].name.clone(),
-                    stop: rewrites.partition_point(|&event| event < done),
-                    inspection,
-                });
-            }
+            // Changes are counted through the session, as `stop` is.
+            let Some(inspection) = session.inspect(pass, func, &request, Surroundings::none(passes.clone())) else {
+                continue;
+            };
+            inspections.push(PassInspection {
+                pass: session.reports()[pass].name,
+                function: session.start().funcs[func].name.clone(),
+                stop: rewrites.partition_point(|&event| event < done),
+                inspection,
+            });
         }
         InspectReport { inspections }
     }
@@ -81,11 +86,16 @@ impl InspectReport {
     }
 }
 
-/// The passes that have the word after so many events.
-fn session_places(session: &mut Session, done: usize) -> Vec<(usize, usize)> {
+/// The passes that have the word after so many events, each with the functions of which it shows something.
+fn session_places(session: &mut Session, funcs: &[Func], done: usize) -> Vec<(usize, usize, Func)> {
     session.seek(done);
-    let last = session.position().pass.min(session.reports().len());
-    session.inspected_passes(0..last).into_iter().map(|(pass, _)| (pass, done)).collect()
+    let position = session.position();
+    let last = (position.pass + usize::from(position.event > 0)).min(session.reports().len());
+    let of =
+        |&func: &Func| session.inspected_passes(0..last, func).into_iter().map(move |(pass, _)| (pass, done, func));
+    let mut places: Vec<(usize, usize, Func)> = funcs.iter().flat_map(of).collect();
+    places.sort_by_key(|&(pass, ..)| pass);
+    places
 }
 
 impl Display for InspectReport {

@@ -12,6 +12,7 @@ pub fn catalogue() -> Catalogue {
         summary: entry.info.summary.to_owned(),
         paper: entry.info.paper.to_owned(),
         needs_fast_math: entry.info.needs_fast_math,
+        shows: entry.inspector.map(|inspector| inspector.title.to_owned()),
         knobs: entry.info.knobs.iter().map(knob).collect(),
         parts: Vec::new(),
         off: PIPELINES.iter().flat_map(|pipeline| pipeline.phases).find_map(|phase| {

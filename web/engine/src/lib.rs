@@ -8,7 +8,6 @@ mod drawing;
 mod facts;
 mod map;
 pub mod message;
-mod paths;
 mod print;
 mod program;
 mod questions;
@@ -21,7 +20,7 @@ mod walk;
 pub mod worker;
 mod zeros;
 
-use message::{Bench, Inspect, Listen, Look, Print, Request, Response};
+use message::{Bench, Listen, Look, Print, Request, Response};
 
 /// Answers requests. What it remembers only saves it from computing twice; every answer depends on its request alone.
 pub struct Engine {
@@ -47,10 +46,9 @@ impl Engine {
             Request::Listen(Listen { bench, position, moment }) => {
                 Response::Questions(self.open(bench).questions(position, moment).map(Box::new))
             }
-            Request::Inspect(Inspect { bench, position, which, choices }) => {
-                Response::Inspected(self.open(bench).inspection(position, which, choices).map(Box::new))
+            Request::Inspect(inspect) => {
+                Response::Inspected(self.open(inspect.bench.clone()).inspection(&inspect).map(Box::new))
             }
-            Request::Survey(survey) => Response::Surveyed(self.open(survey.bench.clone()).paths(&survey).map(Box::new)),
             Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate))),
             Request::Probe(probe) => Response::Zeros(zeros::zeros(&probe).map(Box::new)),
             Request::Try(trial) => Response::Tried(Box::new(trial::try_pipeline(&trial, self.clock))),

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use warpscope_core::derive;
-use warpscope_core::ir::{Func, Inst, Module};
+use warpscope_core::ir::{Func, Inst, Module, WarpCounts};
 use warpscope_core::machine::Machine;
-use warpscope_core::profile::Profile;
+use warpscope_core::profile::{self, Profile};
 use warpscope_core::report::{self, ProfileReport, Wanted};
 use warpscope_core::sim::{
     BlockStatistics, InstResult, Kind, NOWHERE, Progress, RunResult, Settings as CoreSettings, SimError, Simulation,
@@ -348,6 +348,20 @@ fn lane_group(view: &WarpView, at: usize, label: impl Fn(u32) -> String) -> Lane
     };
     let meets = if entry.join == NOWHERE { String::new() } else { label(entry.join) };
     LaneGroup { block: label(entry.pc), meets, mask: entry.mask, state: state.to_owned() }
+}
+
+/// Warp instructions after which a run that only counts what warps execute is given up.
+const COUNTING_FUEL: u64 = 5_000_000;
+
+/// What warps execute in a run of the program as it is, if that is known soon.
+pub fn count_warps(module: &Module, kernel: Func, settings: &Settings) -> Option<WarpCounts> {
+    let fuel = settings.fuel.map_or(COUNTING_FUEL, |fuel| fuel.min(COUNTING_FUEL));
+    let settings = Settings { fuel: Some(fuel), ..settings.clone() };
+    let counted = measure(module, kernel, &settings).ok()?;
+    let mut measured = module.clone();
+    measured.funcs[kernel].profiles.clear();
+    profile::declare(&mut measured, &counted);
+    Some(WarpCounts::of(&measured.funcs[kernel])).filter(|warps| !warps.is_empty())
 }
 
 #[cfg(test)]

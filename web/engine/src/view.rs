@@ -1,11 +1,11 @@
 //! A bench that is open: the program, what the pipeline did to it, and what the page shows of that at a position.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
 use std::ops::Range;
 
 use warpscope_core::inspect::{self, Inspection};
 use warpscope_core::ir::{Block, Func, Function, Module, WarpCounts};
-use warpscope_core::pass::{Step, parse_pipeline};
+use warpscope_core::pass::{Step, Subject, Surroundings, parse_pipeline};
 use warpscope_core::profile;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::text::LineIndex;
@@ -16,22 +16,18 @@ use crate::comparison::{Listing, compare};
 use crate::drawing::draw;
 use crate::facts;
 use crate::message::{
-    Bench, Course, Diagnostic, Position, Printed, Questions, Remark, RemarkFact, Scope, Settings, Stage, StageResult,
-    Survey, Surveyed, ValueSource, View,
+    Bench, Course, Diagnostic, Inspect, InspectedPass, Position, Printed, Questions, Remark, RemarkFact, Scope,
+    Settings, Stage, StageResult, ValueSource, View,
 };
-use crate::paths::{count_warps, paths};
 use crate::print::print;
 use crate::program::{Loaded, launch_text, load};
 use crate::questions::{course_of_questions, questions};
-use crate::simulation::measure;
+use crate::simulation::{count_warps, measure};
 use crate::sources::value_sources;
 use crate::walk::value_walk;
 
 /// Refused opportunities of one pass that are shown.
 const MOST_MISSED: usize = 200;
-
-/// The passes that go by executed paths.
-const BY_PATHS: [&str; 2] = ["pde", "spec-pre"];
 
 /// A bench that is open.
 pub struct Opened {
@@ -71,7 +67,6 @@ impl Opened {
             sources,
             session,
             steps: Vec::new(),
-
             stages,
             passes,
             counted: None,
@@ -133,10 +128,8 @@ impl Opened {
         let missed = events_of(session, &stop.passes)
             .filter(|&event| session.journal().events()[event].remark.kind == RemarkKind::Missed);
         view.missed = missed.take(MOST_MISSED).map(|event| describe(session, event)).collect();
-        let is_at_hand = |name: &str| pass_at_hand(session, name, &stop.passes, stop.done).is_some();
-        view.surveys = BY_PATHS.into_iter().any(is_at_hand);
-        let titles = session.inspected_passes(stop.passes.clone()).into_iter().map(|(_, title)| title.to_owned());
-        view.inspected = titles.collect();
+        let shown = session.inspected_passes(stop.passes.clone(), kernel).into_iter();
+        view.inspected = shown.filter_map(|(pass, title)| inspected(&self.steps[pass], title)).collect();
         view.questions = course_of_questions(session, &stop.passes, stop.rewrite, kernel);
         let after = Listing::new(session.module(), Some(kernel));
         session.seek(match scope {
@@ -179,36 +172,26 @@ impl Opened {
         Some((self.session.as_mut()?, self.kernel?))
     }
 
-    /// One of the inspections at `position`, with what has been chosen in it.
-    pub fn inspection(
-        &mut self,
-        position: Position,
-        which: usize,
-        choices: BTreeMap<String, String>,
-    ) -> Option<Inspection> {
-        let (session, kernel) = (self.session.as_mut()?, self.kernel?);
-        let stop = Stop::find(session, &self.passes, position);
-        session.seek(stop.done);
-        let &(pass, _) = session.inspected_passes(stop.passes).get(which)?;
-        session.inspect(pass, kernel, &inspect::Request { choices, moment: None })
-    }
-
-    /// The paths in the program at the position that is asked for, and what the pass at hand does about them, if that is one
-    /// of those that go by paths.
-    pub fn paths(&mut self, asked: &Survey) -> Option<Surveyed> {
+    /// One of the inspections at a position, with what has been chosen in it.
+    pub fn inspection(&mut self, asked: &Inspect) -> Option<Inspection> {
         let (session, kernel) = (self.session.as_mut()?, self.kernel?);
         let stop = Stop::find(session, &self.passes, asked.position);
-        let at_hand = |name: &&str| pass_at_hand(session, name, &stop.passes, stop.done);
-        let pass = BY_PATHS.iter().find_map(at_hand)?;
         session.seek(stop.done);
-        // Another statement or frequency is asked about the same run.
-        let counted = &mut self.counted;
-        let warps = || {
+        let shown = session.inspected_passes(stop.passes.clone(), kernel);
+        let mut drawn = shown.into_iter().filter(|(pass, title)| inspected(&self.steps[*pass], title).is_some());
+        let (pass, _) = drawn.nth(asked.which)?;
+        // Another choice is about the same run.
+        let counted = RefCell::new(&mut self.counted);
+        let count = |module: &Module, func: Func| {
+            let mut counted = counted.borrow_mut();
             let known = counted.take().filter(|(at, settings, _)| (at, settings) == (&stop.done, &asked.settings));
-            let run = || (stop.done, asked.settings.clone(), count_warps(session.module(), kernel, &asked.settings));
+            let run = || (stop.done, asked.settings.clone(), count_warps(module, func, &asked.settings));
             counted.insert(known.unwrap_or_else(run)).2.clone()
         };
-        Some(paths(session, &self.steps, pass, kernel, asked, warps))
+        let (source, is_measured) = (asked.bench.source.as_str(), asked.bench.measured.is_some());
+        let surroundings = Surroundings { passes: stop.passes, source, is_measured, count_warps: &count };
+        let request = inspect::Request { choices: asked.choices.clone(), moment: None };
+        session.inspect(pass, kernel, &request, surroundings)
     }
 
     /// The questions of the pass at `position`, if it asks any.
@@ -238,18 +221,11 @@ fn declare_measured(module: &mut Module, kernel: Func, settings: &Settings) -> O
     }
 }
 
-/// The session's pass of a name whose next change is that of a position in `passes`, with so many events done: one of them,
-/// or the first that runs after them.
-fn pass_at_hand(session: &Session, name: &str, passes: &Range<usize>, done: usize) -> Option<usize> {
-    let reports = session.reports();
-    let is_it = |pass: &usize| reports[*pass].enabled && reports[*pass].name == name;
-    let is_at_hand = |pass: &usize| {
-        let events = session.events_of(*pass);
-        events.start <= done && done <= events.end
-    };
-    let inside = passes.clone().filter(is_it).find(is_at_hand);
-    let after = || (passes.end..reports.len()).find(|&pass| reports[pass].enabled).filter(is_it).filter(is_at_hand);
-    inside.or_else(after)
+/// What a pass shows, as the view lists it; none of what has been kept of a walk or of questions, which the page draws by
+/// [`value_walk`] and [`questions`].
+fn inspected(step: &Step, title: &str) -> Option<InspectedPass> {
+    let inspector = step.entry().inspector.filter(|inspector| inspector.subject == Subject::Next)?;
+    Some(InspectedPass { title: title.to_owned(), has_moments: inspector.has_moments })
 }
 
 /// A position in terms of the journal.

@@ -34,16 +34,8 @@ pub enum Action {
     WalkBy(isize),
     /// Something is chosen in what a pass shows: a key and a value.
     Choose(String, String),
-    /// The way of another statement is shown, by one of its instructions.
-    Trace(u32),
-    /// What is shown is about another join.
-    Join(u32),
-    /// A path stands out, or none.
-    Path(Option<usize>),
-    /// A path, by its blocks, has another frequency than the last of these, which the profile says.
-    Frequency(Vec<u32>, u64, u64),
-    /// The frequencies are those of the profile again.
-    ForgetFrequencies,
+    /// The numbers that have been entered in what a pass shows are taken back.
+    ForgetEntries,
     /// The source declares a profile, in this text.
     Declare(String),
     /// The questions start or stop to move by themselves.

@@ -81,17 +81,11 @@ impl Lab {
             }
             Response::Inspected(inspection) => {
                 if let Request::Inspect(inspect) = request {
+                    let leads_on = |told: &Inspection| told.timeline.as_ref().is_some_and(|it| it.leads_to_change);
+                    self.asking &= inspection.as_deref().is_some_and(leads_on) || !self.has_own_moments();
                     self.inspected = inspection.map(|inspection| {
                         Rc::new(Answered { asked: inspect.clone(), inspection: Rc::new(*inspection) })
                     });
-                }
-            }
-            Response::Surveyed(surveyed) => {
-                if let Request::Survey(survey) = request {
-                    // What plays ends where nothing sinks any more.
-                    self.asking &=
-                        surveyed.as_ref().is_some_and(|surveyed| surveyed.next.is_some()) || !self.shows_paths();
-                    self.paths.answer = surveyed.map(|surveyed| (Rc::new(survey.clone()), Rc::new(*surveyed)));
                 }
             }
             Response::Simulated(runs) => {

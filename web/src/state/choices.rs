@@ -70,8 +70,6 @@ pub enum Sheet {
     Lines,
     /// What a pass shows, by its place in the view's list.
     Inspected(usize),
-    /// The executed paths, where that is `pde`.
-    Paths,
 }
 
 /// What can be shown of the runs.

@@ -11,7 +11,6 @@ use super::answers::{Answered, Counted, Heard};
 use super::choices::{Dialog, Notice, Results, Selection, Sheet, Tab, Theme, Watched};
 use super::launches::Launches;
 use super::map::HeatMap;
-use super::paths::PathView;
 use super::trials::Trials;
 use crate::examples;
 
@@ -33,8 +32,6 @@ pub struct Lab {
     pub choices: BTreeMap<String, String>,
     /// The last answer about that.
     pub inspected: Option<Rc<Answered>>,
-    /// How the executed paths are looked at.
-    pub paths: PathView,
     /// Whether the questions, or the way of a statement, move by themselves.
     pub asking: bool,
     /// How the simulator runs.
@@ -124,7 +121,6 @@ impl Lab {
             heard: None,
             choices: BTreeMap::new(),
             inspected: None,
-            paths: PathView::default(),
             asking: false,
             settings: Settings::default(),
             text_version: 0,
@@ -178,7 +174,6 @@ impl Lab {
         let mut questions = vec![Request::Catalogue, Request::Look(self.look())];
         questions.extend(self.listen().map(Request::Listen));
         questions.extend(self.inspect().map(Request::Inspect));
-        questions.extend(self.survey().map(Request::Survey));
         if let Some(simulate) = self.simulate() {
             let watch = self.watched.question(&simulate);
             questions.extend([Request::Simulate(simulate), Request::Watch(watch)]);

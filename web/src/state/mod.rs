@@ -15,7 +15,6 @@
 //! | `timeline`, `walk` | the stops of the transport, and the moments between them |
 //! | `pipeline`, `settings` | edits of the passes and of the simulator's settings |
 //! | `inspection` | what is shown of a pass |
-//! | `paths` | what is looked at of `pde` |
 //! | `trials`, `map` | pipelines side by side, and the map of zeros and divergence |
 //! | `launches`, `share` | launches that belong to programs; how long links may be |
 
@@ -27,7 +26,6 @@ mod lab;
 mod launches;
 mod map;
 mod opening;
-mod paths;
 mod pipeline;
 mod programs;
 mod reduce;

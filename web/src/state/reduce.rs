@@ -87,19 +87,8 @@ impl Reducible for Lab {
             Action::Scope(scope) => lab.scope = scope,
             Action::WalkTo(moment) => lab.walk_to(|_| moment),
             Action::WalkBy(moments) => lab.walk_to(|at| at.saturating_add_signed(moments)),
-            Action::Choose(key, value) => _ = lab.choices.insert(key, value),
-            Action::Trace(inst) => {
-                (lab.paths.wanted, lab.paths.join, lab.asking) = (Some(inst), None, false);
-                lab.walk_at = None;
-            }
-            Action::Join(block) => {
-                lab.paths.join = Some(block);
-                // The selection would say another one.
-                lab.selected = None;
-            }
-            Action::Path(path) => lab.paths.path = path,
-            Action::Frequency(blocks, frequency, declared) => lab.paths.give(blocks, frequency, declared),
-            Action::ForgetFrequencies => lab.paths.frequencies.clear(),
+            Action::Choose(key, value) => lab.choose(&key, &value),
+            Action::ForgetEntries => lab.forget_entries(),
             Action::Declare(text) => {
                 lab.bench.source = text;
                 // What is measured would take the place of what is declared.
@@ -108,11 +97,11 @@ impl Reducible for Lab {
                 lab.position = Position::default();
                 lab.forget_runs();
             }
-            Action::Ask(on) if lab.shows_paths() => {
-                if lab.sink_at().is_some_and(|(at, last)| on && at == last) {
+            Action::Ask(on) if lab.has_own_moments() => {
+                if lab.own_moment().is_some_and(|(at, last)| on && at == last) {
                     lab.walk_at = Some(0);
                 }
-                (lab.asking, lab.playing) = (on && lab.sink_at().is_some(), false);
+                (lab.asking, lab.playing) = (on && lab.own_moment().is_some(), false);
             }
             Action::Ask(on) => {
                 if let Some((course, at)) = lab.questions_at() {
@@ -122,9 +111,9 @@ impl Reducible for Lab {
                 }
             }
             // Whoever watches wants to see every moment, however long the engine takes.
-            Action::NextMoment if lab.shows_paths() => {
-                if lab.is_surveyed() {
-                    lab.sink_to(|at| at + 1);
+            Action::NextMoment if lab.has_own_moments() => {
+                if lab.is_inspected() {
+                    lab.go_to_own_moment(|at| at + 1);
                 }
             }
             Action::NextMoment => {
@@ -160,10 +149,8 @@ impl Reducible for Lab {
             }
             Action::Watch(watched) => lab.watched = watched,
             Action::Select(selection) => {
-                if let Some(inst) =
-                    selection.as_ref().and_then(|selection| selection.inst).filter(|_| lab.shows_paths())
-                {
-                    (lab.paths.wanted, lab.walk_at, lab.asking) = (Some(inst), None, false);
+                if let Some(selection) = &selection {
+                    lab.choose_selected(selection);
                 }
                 lab.selected = selection;
             }
@@ -211,7 +198,6 @@ impl Reducible for Lab {
         // Another program has its own choices.
         if lab.bench != self.bench || lab.position != self.position {
             lab.choices.clear();
-            lab.paths.forget();
         }
         // From now on the view belongs to another bench, and nothing may be run that mixes the two.
         if lab.bench != self.bench

@@ -273,7 +273,8 @@ fn an_inspection_is_asked_for_while_it_is_looked_at_and_each_program_has_its_own
     lab.bench.pipeline = pipeline(&[("azp", true)]);
     let position = at(1, 1);
     lab.position = position;
-    lab.view = Some(Rc::new(View { inspected: vec!["Candidates".to_owned()], position, ..view(&[2]) }));
+    let shown = InspectedPass { title: "Candidates".to_owned(), has_moments: false };
+    lab.view = Some(Rc::new(View { inspected: vec![shown], position, ..view(&[2]) }));
     assert_eq!(lab.inspect(), None, "nobody looks");
     assert_eq!(Rc::new(lab.clone()).reduce(Action::Sheet(Sheet::Inspected(1))).inspect(), None, "there is one only");
     let lab = Rc::new(lab).reduce(Action::Sheet(Sheet::Inspected(0)));
@@ -295,63 +296,98 @@ fn an_inspection_is_asked_for_while_it_is_looked_at_and_each_program_has_its_own
 }
 
 #[test]
-fn the_way_of_a_statement_leads_to_its_change() {
+fn moments_of_an_inspection_lead_to_the_change() {
     let mut lab = Lab::new();
     lab.bench.pipeline = pipeline(&[("pde", true)]);
     lab.position = at(0, 0);
-    lab.view = Some(Rc::new(View { surveys: true, position: at(0, 0), ..view(&[1]) }));
+    let shown = || vec![InspectedPass { title: "Paths".to_owned(), has_moments: true }];
+    lab.view = Some(Rc::new(View { inspected: shown(), position: at(0, 0), ..view(&[1]) }));
     lab.answered = Some(Rc::new(lab.look()));
     let lab = Rc::new(lab);
-    let asked = lab.survey().expect("what pde is about is shown without being asked for");
+    let asked = lab.inspect().expect("what has moments is shown without being asked for");
     let away = lab.clone().reduce(Action::Sheet(Sheet::Lines));
-    assert!(away.survey().is_none() && !away.shows_paths());
-    let join = |block: u32, name: &str, line: &str| JoinRow {
-        block,
-        name: name.to_owned(),
-        line: line.to_owned(),
-        ..JoinRow::default()
+    assert!(away.inspect().is_none() && !away.has_own_moments());
+
+    let option = |value: &str, anchor: inspect::Anchor| inspect::ChoiceOption {
+        value: value.to_owned(),
+        anchor: Some(anchor),
+        ..inspect::ChoiceOption::default()
     };
-    let sinking = Sinking {
-        insts: vec![7],
-        joins: vec![join(3, "n3", ""), join(5, "n5", "Benefit 2 > Cost 1"), join(9, "n9", "")],
-        moments: vec![SinkMoment::default(); 3],
-        ..Sinking::default()
+    let choice = |key: &str, value: &str, options: Vec<inspect::ChoiceOption>| inspect::Choice {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        options,
+        ..inspect::Choice::default()
     };
-    let told = Surveyed { next: Some(7), sinking: Some(sinking), ..Surveyed::default() };
-    let answer = |asked: Survey, told: &Surveyed| {
-        Action::Answered(Box::new(Request::Survey(asked)), Response::Surveyed(Some(Box::new(told.clone()))))
+    let joins = [3, 5, 9].map(|block| option(&block.to_string(), inspect::Anchor::Block(block)));
+    let entry = inspect::Entry { key: "frequency.0-3".to_owned(), default: 10, ..inspect::Entry::default() };
+    let cell = inspect::Cell { text: "10".to_owned(), entry: Some(entry), ..inspect::Cell::default() };
+    let row = inspect::Row { key: "0".to_owned(), cells: vec![cell], strand: Some(0), ..inspect::Row::default() };
+    let table = inspect::Table { choice: "path".to_owned(), rows: vec![row], ..inspect::Table::default() };
+    let told = inspect::Inspection {
+        choices: vec![
+            choice("statement", "7", vec![option("7", inspect::Anchor::Inst(7))]),
+            choice("join", "5", joins.into()),
+        ],
+        tables: vec![table],
+        timeline: Some(inspect::Timeline {
+            course: Course { last: 2, ..Course::default() },
+            leads_to_change: true,
+            ..inspect::Timeline::default()
+        }),
+        ..inspect::Inspection::new("Paths")
+    };
+    let answer = |asked: Inspect, told: &inspect::Inspection| {
+        Action::Answered(Box::new(Request::Inspect(asked)), Response::Inspected(Some(Box::new(told.clone()))))
     };
     let lab = lab.reduce(answer(asked, &told));
-    assert_eq!((lab.survey(), lab.sink_at()), (None, Some((0, 2))));
-    assert_eq!(lab.join_shown().map(|join| join.block), Some(5), "the first that was weighed");
-    let other = lab.clone().reduce(Action::Join(9));
-    assert_eq!(other.join_shown().map(|join| join.block), Some(9));
-    let selected = Selection { block: "n3".to_owned(), inst: None, by: Pane::Graph };
-    assert_eq!(other.reduce(Action::Select(Some(selected))).join_shown().map(|join| join.block), Some(3));
+    assert_eq!((lab.inspect(), lab.own_moment()), (None, Some((0, 2))));
+    let choose =
+        |lab: &Rc<Lab>, key: &str, value: &str| lab.clone().reduce(Action::Choose(key.to_owned(), value.to_owned()));
+    let chosen = |lab: &Lab, key: &str| lab.choices.get(key).cloned();
+    let other = choose(&lab, "join", "9");
+    assert_eq!(chosen(&other, "join").as_deref(), Some("9"));
+    let again = choose(&other, "statement", "4");
+    assert_eq!((chosen(&again, "join"), chosen(&again, "statement").as_deref()), (None, Some("4")));
+    assert_eq!(choose(&lab, "path", "0").chosen_strand(), Some(0));
+    assert_eq!(choose(&choose(&lab, "path", "0"), "path", "").chosen_strand(), None);
+    // What is selected on the graph chooses what it stands for.
+    let mut there = (*lab).clone();
+    let block = GraphBlock { id: 3, name: "n3".to_owned(), ..GraphBlock::default() };
+    let graph = Graph { blocks: vec![block], ..Graph::default() };
+    there.view = Some(Rc::new(View { graph, ..(**there.view.as_ref().expect("a view")).clone() }));
+    let select = |inst| {
+        let selected = Selection { block: "n3".to_owned(), inst, by: Pane::Graph };
+        Rc::new(there.clone()).reduce(Action::Select(Some(selected)))
+    };
+    assert_eq!(chosen(&select(None), "join").as_deref(), Some("3"));
+    assert_eq!(chosen(&select(Some(12)), "statement").as_deref(), Some("12"));
 
     let lab = lab.reduce(Action::WalkBy(1)).reduce(Action::WalkBy(1));
-    assert_eq!((lab.position, lab.sink_at(), lab.shared().moment), (at(0, 0), Some((2, 2)), Some(2)));
-    let sunk = lab.clone().reduce(Action::WalkBy(1));
-    assert_eq!((sunk.position, sunk.walk_at), (at(1, 1), None), "behind its last moment it has sunk");
-    // Another frequency is a question: nothing goes on from there.
-    let edited = lab.clone().reduce(Action::Frequency(vec![0, 3], 4, 10));
-    let asked = edited.survey().expect("another question");
-    assert_eq!((asked.wanted, asked.frequencies.as_slice()), (Some(7), [(vec![0, 3], 4)].as_slice()));
-    let edited = edited.reduce(answer(asked, &told)).reduce(Action::WalkBy(1));
-    assert_eq!((edited.position, edited.sink_at()), (at(0, 0), Some((2, 2))));
-    let back = edited.reduce(Action::Frequency(vec![0, 3], 10, 10));
-    assert!(back.paths.frequencies.is_empty());
-    // By itself it goes as far as something sinks.
+    assert_eq!((lab.position, lab.own_moment(), lab.shared().moment), (at(0, 0), Some((2, 2)), Some(2)));
+    let done = lab.clone().reduce(Action::WalkBy(1));
+    assert_eq!((done.position, done.walk_at), (at(1, 1), None), "after its last moment comes the change");
+    let edited = choose(&lab, "frequency.0-3", "4");
+    let asked = edited.inspect().expect("another question");
+    assert_eq!(asked.choices.get("statement").map(String::as_str), Some("7"), "about what is shown");
+    assert!(edited.has_entries());
+    let elsewhere = inspect::Timeline { leads_to_change: false, ..told.timeline.clone().expect("moments") };
+    let unled = inspect::Inspection { timeline: Some(elsewhere), ..told.clone() };
+    let edited = edited.reduce(answer(asked, &unled)).reduce(Action::WalkBy(1));
+    assert_eq!((edited.position, edited.own_moment()), (at(0, 0), Some((2, 2))));
+    assert!(!choose(&edited, "frequency.0-3", "10").has_entries(), "that is the program's number");
+    assert!(!edited.reduce(Action::ForgetEntries).has_entries());
+
     let playing = lab.reduce(Action::Ask(true));
-    assert_eq!((playing.asking, playing.sink_at()), (true, Some((0, 2))), "from the beginning");
+    assert_eq!((playing.asking, playing.own_moment()), (true, Some((0, 2))), "from the beginning");
     let playing = playing.reduce(Action::NextMoment).reduce(Action::NextMoment).reduce(Action::NextMoment);
     assert_eq!((playing.asking, playing.position), (true, at(1, 1)));
     let mut there = (*playing).clone();
     there.looking = false;
-    there.view = Some(Rc::new(View { surveys: true, position: at(1, 1), ..view(&[1]) }));
-    let asked = there.survey().expect("the next question");
-    let there = Rc::new(there).reduce(answer(asked, &Surveyed::default()));
-    assert!(!there.asking, "nothing sinks any more");
+    there.view = Some(Rc::new(View { inspected: shown(), position: at(1, 1), ..view(&[1]) }));
+    let asked = there.inspect().expect("the next question");
+    let there = Rc::new(there).reduce(answer(asked, &inspect::Inspection::new("Paths")));
+    assert!(!there.asking, "nothing is left to be changed");
 }
 
 #[test]

@@ -17,7 +17,7 @@ impl Lab {
     /// matters to the engine is whether the change is still to come.
     fn moment_to_look_at(&self) -> Option<usize> {
         let is_known = self.answered.as_ref().is_some_and(|look| look.bench == self.bench);
-        if self.shows_paths() {
+        if self.has_own_moments() {
             return None;
         }
         match self.view.as_ref().and_then(|view| view.questions.as_ref()).filter(|_| is_known) {
@@ -63,9 +63,9 @@ impl Lab {
 
     /// Shows the table of values or the questions at another moment, if there are any.
     pub(super) fn walk_to(&mut self, moment: impl FnOnce(usize) -> usize) {
-        if self.shows_paths() {
+        if self.has_own_moments() {
             self.asking = false;
-            return self.sink_to(moment);
+            return self.go_to_own_moment(moment);
         }
         let Some(view) = self.view.clone().filter(|_| !self.has_mistakes()) else { return };
         let (course, at) = match (&view.walk, self.questions_at()) {

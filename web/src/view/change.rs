@@ -1,13 +1,12 @@
 //! The change pane: the reason of the change that led to the position, and the compared texts; in a pass that works with
-//! a table of values, asks questions, goes by paths or shows something else, those in another sheet.
+//! a table of values, asks questions or shows something else, those in another sheet.
 
-use warpscope_engine::message::{Remark, RemarkFact, Scope};
+use warpscope_engine::message::{InspectedPass, Remark, RemarkFact, Scope};
 use yew::{Callback, Html, KeyboardEvent, component, html};
 
 use super::comparison::{Comparison, Lines};
 use super::inspection::Inspection;
 use super::order::{DRAWN, ordered_facts};
-use super::paths::Paths;
 use super::questions::Questions;
 use super::values::Values;
 use super::{PaneProps, Shared, count, on};
@@ -25,16 +24,13 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
         (None, Some(_)) => Some("Questions"),
         (None, None) => None,
     };
-    let surveys = (view.surveys && !is_old).then_some("Paths");
-    let named = |(which, title): (usize, &String)| (Sheet::Inspected(which), title.clone());
+    let named = |(which, shown): (usize, &InspectedPass)| (Sheet::Inspected(which), shown.title.clone());
     let inspected = view.inspected.iter().enumerate().filter(|_| !is_old).map(named);
-    let of_pass = [(Sheet::Walk, walk), (Sheet::Paths, surveys)];
-    let of_pass = of_pass.into_iter().filter_map(|(sheet, name)| Some((sheet, name?.to_owned())));
-    let others: Vec<(Sheet, String)> = of_pass.chain(inspected).collect();
-    let shown = match lab.sheet {
-        Sheet::Inspected(which) if lab.which_inspection().is_some() && !is_old => Sheet::Inspected(which),
-        _ if lab.shows_paths() => Sheet::Paths,
-        Sheet::Walk | Sheet::Inspected(_) | Sheet::Paths if walk.is_some() => Sheet::Walk,
+    let others: Vec<(Sheet, String)> =
+        walk.map(|name| (Sheet::Walk, name.to_owned())).into_iter().chain(inspected).collect();
+    let shown = match (lab.which_inspection().filter(|_| !is_old), lab.sheet) {
+        (Some(which), _) => Sheet::Inspected(which),
+        (None, Sheet::Walk | Sheet::Inspected(_)) if walk.is_some() => Sheet::Walk,
         _ => Sheet::Lines,
     };
     if shown != Sheet::Lines {
@@ -44,8 +40,6 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
                 <div class="sheet-panel" role="tabpanel" id="change-sheet" aria-labelledby={sheet_id(shown)}>
                     if matches!(shown, Sheet::Inspected(_)) {
                         <Inspection lab={lab.clone()} act={act.clone()} />
-                    } else if shown == Sheet::Paths {
-                        <Paths lab={lab.clone()} act={act.clone()} />
                     } else if view.walk.is_some() {
                         <Values lab={lab.clone()} act={act.clone()} />
                     } else {
@@ -92,7 +86,6 @@ fn sheet_id(sheet: Sheet) -> String {
         Sheet::Walk => "sheet-values".to_owned(),
         Sheet::Lines => "sheet-lines".to_owned(),
         Sheet::Inspected(which) => format!("sheet-inspected-{which}"),
-        Sheet::Paths => "sheet-paths".to_owned(),
     }
 }
 

@@ -17,7 +17,6 @@ mod number_field;
 mod opening;
 mod order;
 mod passes;
-mod paths;
 mod questions;
 mod results;
 mod sight;

@@ -17,7 +17,9 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use super::survey::{Effect, Estimate, Survey, Surveyed, survey};
-use crate::inspect::{Anchor, Cell, Column, Inspection, Key, Look, Mark, Note, Request, Row, Table, Verdict};
+use crate::inspect::{
+    Anchor, Cell, Column, ColumnKind, Inspection, Key, Look, Mark, Note, Request, Row, Table, Verdict,
+};
 use crate::ir::{Function, Inst};
 use crate::journal::Event;
 use crate::pass::{InspectedPosition, Inspector, Settings, Subject};
@@ -74,14 +76,15 @@ const LICENCE: &str = "With fast math, −0 counts as zero and x · 0 as 0: the 
                        differently, and nothing else.";
 
 /// The inspector of the pass.
-pub(super) const INSPECTOR: Inspector = Inspector { title: "Candidates", subject: Subject::Next, applies, inspect };
+pub(super) const INSPECTOR: Inspector =
+    Inspector { title: "Candidates", subject: Subject::Next, has_moments: false, applies, inspect };
 
 /// A pass that only instruments has no candidates.
 fn applies(settings: &Settings) -> bool {
     !settings.knobs.switch("instrument")
 }
 
-fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Inspection {
+fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspection> {
     let settings = position.settings;
     let (before, mut next) = position.rewrites();
     let round = 1 + before.count();
@@ -95,7 +98,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Inspection {
     let rows = candidates.iter().take(MOST_CANDIDATES);
     let rows = rows.map(|candidate| row(func, candidate, best, chosen)).collect();
     let licence = Note { sentence: LICENCE.into(), ..Note::default() };
-    Inspection {
+    Some(Inspection {
         lead: lead(func, &candidates, has_profile, best, round),
         tables: Vec::from([Table {
             name: "Candidates".into(),
@@ -110,7 +113,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Inspection {
         marks: effect.as_ref().map(marks).unwrap_or_default(),
         notes: (settings.fast_math && !candidates.is_empty()).then_some(licence).into_iter().collect(),
         ..Inspection::new(INSPECTOR.title)
-    }
+    })
 }
 
 /// The candidate that a change was made for.
@@ -155,6 +158,7 @@ fn columns() -> Vec<Column> {
         index: (*index).into(),
         unit: (*unit).into(),
         help: (*help).into(),
+        kind: ColumnKind::Number,
     });
     [name("#", "Number, by the place in the text"), name("Registers", "")].into_iter().chain(figures).collect()
 }

@@ -12,7 +12,7 @@
 //! ([`commoning`]). Which instructions take part is the page's
 //! table ([`eligibility`]), how far a value is taken is the mode ([`scope`]), loads have the state of memory in their
 //! numbers ([`memory`]), and operations across lanes the region in which the same lanes are active ([`lanes`]). Each step of
-//! the value table goes to the trace ([`report`]).
+//! the value table goes to the trace ([`report`]) and can be shown ([`inspect`]).
 //!
 //! Sound because both instructions compute the same from the same, with no write to memory between two loads and the
 //! same lanes active at two votes, and because the first one has run before the second one on every path. A divergent
@@ -30,6 +30,7 @@
 mod commoning;
 pub(super) mod eligibility;
 pub(super) mod expressions;
+mod inspect;
 pub(super) mod lanes;
 pub(super) mod memory;
 pub(super) mod numbering;
@@ -41,7 +42,7 @@ mod scope;
 
 use alloc::format;
 
-use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
+use super::{Inspector, Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::trace::{Fact, Remark};
 use crate::view::View;
 use commoning::replace_repetitions;
@@ -97,6 +98,8 @@ impl Pass for GvnCse {
         ],
         needs_fast_math: false,
     };
+
+    const INSPECTOR: Option<Inspector> = Some(inspect::INSPECTOR);
 
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let knobs = &settings.knobs;

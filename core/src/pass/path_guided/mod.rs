@@ -1,9 +1,10 @@
 //! What passes that are guided by path profiles share: the graph in which every critical edge is a place of its own, the
 //! executed paths as sets over it, or what can be said of them where only edges were counted, which nodes change
-//! memory, and the knobs that they have in common.
+//! memory, the knobs that they have in common, and how they show themselves.
 
 pub(super) mod ascending;
 mod estimate;
+pub(super) mod inspect;
 pub(super) mod memory;
 pub(super) mod nodes;
 pub(super) mod path_sets;

@@ -42,6 +42,7 @@ mod accesses;
 mod benefit;
 mod course;
 mod frequent;
+mod inspect;
 mod liveness;
 mod losing;
 mod memory;
@@ -64,7 +65,7 @@ use alloc::vec::Vec;
 
 use super::path_guided::paths::Paths;
 use super::path_guided::rules::{self as guided, COST, FP, MACHINE};
-use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
+use super::{Inspector, Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::ir::{Block, Function};
 use crate::machine::Machine;
 use crate::trace::{Fact, Remark};
@@ -108,6 +109,8 @@ impl Pass for Pde {
         ],
         needs_fast_math: false,
     };
+
+    const INSPECTOR: Option<Inspector> = inspect::INSPECTOR;
 
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let rules = Rules::of(view.func(), settings)?;

@@ -61,6 +61,8 @@
 
 mod cost;
 mod front;
+mod inspect;
+mod narration;
 mod rewriting;
 
 use alloc::format;
@@ -70,7 +72,7 @@ use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
 use super::if_convert::{LANES, resident_warps};
-use super::{FAULTING_KNOB, Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
+use super::{FAULTING_KNOB, Inspector, Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
 use crate::ir::{Block, Function, WarpCounts};
 use crate::machine::Machine;
 use crate::query::{
@@ -157,6 +159,8 @@ macro_rules! variants {
         impl Pass for $pass {
             const INFO: PassInfo =
                 PassInfo { name: $name, paper: PAPER, summary: $summary, knobs: $knobs, needs_fast_math: false };
+
+            const INSPECTOR: Option<Inspector> = Some(inspect::INSPECTOR);
 
             fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
                 let variant = Variant {

@@ -41,6 +41,7 @@
 mod benefit;
 mod expressions;
 mod hoisting;
+mod inspect;
 mod plan;
 mod spans;
 pub mod survey;
@@ -53,7 +54,7 @@ use super::path_guided::memory::Memory;
 use super::path_guided::nodes::Nodes;
 use super::path_guided::paths::Paths;
 use super::path_guided::rules::{COST, FP, MACHINE, Rules};
-use super::{FAULTING_KNOB, Knob, KnobKind, Pass, PassError, PassInfo, Settings};
+use super::{FAULTING_KNOB, Inspector, Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::ir::{Block, Function, Inst, Module, WarpCounts};
 use crate::machine::Machine;
 use crate::text::instruction_text;
@@ -92,6 +93,8 @@ impl Pass for SpecPre {
         ],
         needs_fast_math: false,
     };
+
+    const INSPECTOR: Option<Inspector> = inspect::INSPECTOR;
 
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         Elimination::of(view, settings)?.run(view);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bench, Position};
+use super::{Bench, Position, Settings};
 
 /// Asks for an [`Inspection`](warpscope_core::inspect::Inspection).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ pub struct Inspect {
     pub position: Position,
     /// Which of [`View::inspected`](super::View::inspected) is asked.
     pub which: usize,
+    /// How the program is run, where it is counted what warps execute.
+    pub settings: Settings,
     /// What a person has chosen in it, by key.
     pub choices: BTreeMap<String, String>,
 }

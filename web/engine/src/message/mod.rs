@@ -5,7 +5,6 @@
 
 mod inspection;
 mod map;
-mod paths;
 mod print;
 mod questions;
 mod run;
@@ -21,7 +20,6 @@ use serde::{Deserialize, Serialize};
 
 pub use inspection::*;
 pub use map::*;
-pub use paths::*;
 pub use print::*;
 pub use questions::*;
 pub use run::*;
@@ -44,8 +42,6 @@ pub enum Request {
     Listen(Listen),
     /// What does a pass show there?
     Inspect(Inspect),
-    /// Which paths are executed there, and what does `pde` do about them?
-    Survey(Survey),
     /// What do these programs compute, and in how many cycles?
     Simulate(Simulate),
     /// How often do its register writes give zero?
@@ -77,8 +73,6 @@ pub enum Response {
     Questions(Option<Box<Questions>>),
     /// To [`Request::Inspect`]; none where nothing is to be shown.
     Inspected(Option<Box<inspect::Inspection>>),
-    /// To [`Request::Survey`]; none where that pass is not at hand.
-    Surveyed(Option<Box<Surveyed>>),
     /// To [`Request::Simulate`].
     Simulated(Box<Simulated>),
     /// To [`Request::Probe`], or why the program did not end well.

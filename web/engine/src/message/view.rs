@@ -24,6 +24,8 @@ pub struct PassInfo {
     pub paper: String,
     /// Whether it is refused without the fast-math licence.
     pub needs_fast_math: bool,
+    /// The heading of what it shows, if it shows something.
+    pub shows: Option<String>,
     /// What can be set.
     pub knobs: Vec<KnobInfo>,
     /// The entries of a pipeline; none for a pass.
@@ -133,10 +135,8 @@ pub struct View {
     pub walk: Option<ValueWalk>,
     /// The moments of the pass at the position, if that asks questions.
     pub questions: Option<Course>,
-    /// The headings of what passes show at the position; see [`Inspect`](super::Inspect).
-    pub inspected: Vec<String>,
-    /// The same of `pde`, so that the executed paths can be asked for.
-    pub surveys: bool,
+    /// What passes show at the position; see [`Inspect`](super::Inspect).
+    pub inspected: Vec<InspectedPass>,
     /// The compared texts, line by line.
     pub diff: Vec<DiffLine>,
     /// The program of the source, in canonical text.
@@ -149,6 +149,15 @@ pub struct View {
     pub source_blocks: Vec<String>,
     /// For each line of the source the identity of the instruction that stands there.
     pub source_insts: Vec<Option<u32>>,
+}
+
+/// A pass that shows something.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct InspectedPass {
+    /// The heading.
+    pub title: String,
+    /// Whether what it shows has moments of its own; then it is shown without being asked for.
+    pub has_moments: bool,
 }
 
 /// A mistake, with its place.

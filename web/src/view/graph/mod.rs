@@ -8,6 +8,7 @@ mod hand;
 mod shows;
 mod strands;
 mod tokens;
+mod way;
 
 use std::rc::Rc;
 
@@ -30,8 +31,9 @@ use drawing::{Detail, Drawing, MOST_BLOCKS, boxes};
 use fit::Fitted;
 use hand::{keep_point, pan, panning, scrolled, walk, zoomed};
 use shows::{Shows, arcs, region_frames};
-use strands::{Strands, Way};
+use strands::Strands;
 use tokens::Tokens;
+use way::Way;
 
 /// Free space around the drawing.
 const MARGIN: f64 = 16.0;
@@ -71,10 +73,10 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     let last = use_mut_ref(|| None::<Placed>);
     // Where the pane is to be scrolled once a zoom is drawn.
     let scroll_to = use_mut_ref(|| None::<(f64, f64)>);
-    let room = match lab.surveyed() {
+    let room = match lab.inspection() {
         Some(told) => Some(strands::room(told)),
-        // Until the paths of the next moment are told, what stands where it stood.
-        None => (!view.surveys).then_some(0.0),
+        // Until the paths of the next position are told, blocks stay where they are.
+        None => (!lab.has_own_moments()).then_some(0.0),
     };
     let placement = place_blocks(&mut last.borrow_mut(), &view, room);
     let is_large = view.graph.blocks.len() > MOST_BLOCKS;
@@ -92,9 +94,9 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     let shows = *shows;
     let questions = lab.heard().filter(|_| !is_old && shows.questions).cloned().map(Shared);
     let questions = questions.zip(lab.questions_at().map(|(_, at)| at));
-    let surveyed = lab.surveyed().filter(|_| !is_old && shows.paths).cloned().map(Shared);
-    let way = surveyed.clone().zip(lab.sink_at()).map(|(surveyed, (at, _))| (surveyed, at));
-    let signs = if surveyed.is_some() { strands::ROOM } else { 0.0 };
+    let told = lab.inspection().filter(|told| !is_old && shows.paths && told.timeline.is_some()).cloned().map(Shared);
+    let way = told.clone().zip(lab.own_moment()).map(|(told, (at, _))| (told, at));
+    let signs = if told.is_some() { way::ROOM } else { 0.0 };
     let size = (placement.width + tree_width + shows.room() + signs + 2.0 * MARGIN, placement.height + 2.0 * MARGIN);
     let pane = (sight.width, sight.height);
     let scale = match *zoom {
@@ -245,20 +247,20 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                         viewBox={format!("{:.1} {} {:.1} {:.1}", -MARGIN - tree_width, -MARGIN, size.0, size.1)}>
                         if let Some((tree, table)) = &tree { { tree.draw(&view.graph, &placement, table, act) } }
                         if shows.region { { region_frames(&view.graph, &placement, part) } }
-                        if let Some(surveyed) = &surveyed {
+                        if let Some(told) = &told {
                             if let Some(moment) = way.as_ref().map(|(_, moment)| *moment) {
-                                <Way view={Shared(view.clone())} placement={Shared(placement.clone())} surveyed={surveyed.clone()} {moment} is_ground=true />
+                                <Way view={Shared(view.clone())} placement={Shared(placement.clone())} told={told.clone()} {moment} is_ground=true />
                             }
-                            <Strands view={Shared(view.clone())} placement={Shared(placement.clone())} surveyed={surveyed.clone()} chosen={lab.paths.path} />
+                            <Strands view={Shared(view.clone())} placement={Shared(placement.clone())} told={told.clone()} chosen={lab.chosen_strand()} />
                         }
                         <Drawing view={Shared(view.clone())} placement={Shared(placement.clone())} selected={lab.selected.clone()}
                             {part}
                             detail={if is_large && scale < SMALLEST_TEXT { Detail::Outline } else { Detail::Text }}
                             // Two kinds of colour on one line could not be told apart.
-                            runs={lab.run_at_position().filter(|_| marked.is_none() && surveyed.is_none()).and_then(|_| lab.runs.clone()).map(Shared)}
+                            runs={lab.run_at_position().filter(|_| marked.is_none() && told.is_none()).and_then(|_| lab.runs.clone()).map(Shared)}
                             marked={marked.clone()} act={act.clone()} />
-                        if let Some((surveyed, moment)) = way {
-                            <Way view={Shared(view.clone())} placement={Shared(placement.clone())} {surveyed} {moment} is_ground=false />
+                        if let Some((told, moment)) = way {
+                            <Way view={Shared(view.clone())} placement={Shared(placement.clone())} {told} {moment} is_ground=false />
                         }
                         if shows.dependence { { arcs(&view.graph, &placement, part, lab.selected.as_ref()) } }
                     </svg>

@@ -65,7 +65,7 @@ pub fn menu(shows: Shows, choose: &Callback<Shows>) -> Html {
             <summary class="icon-button" aria-label="What the graph shows" title="What the graph shows">{ Icon::Layers.html() }</summary>
             <div class="menu">
                 { entry("Questions", "where those of the pass are", "show-questions", shows.questions, |shows, questions| Shows { questions, ..shows }) }
-                { entry("Paths", "those that are executed, while pde is looked at", "show-paths", shows.paths, |shows, paths| Shows { paths, ..shows }) }
+                { entry("Paths", "those that are executed, where a pass shows them", "show-paths", shows.paths, |shows, paths| Shows { paths, ..shows }) }
                 { entry("CDRND", "framed: no divergent branch decides whether these blocks run", "show-region", shows.region, |shows, region| Shows { region, ..shows }) }
                 { entry("Control dependence", "arcs from a branch to the blocks that it decides about", "show-dependence", shows.dependence, |shows, dependence| Shows { dependence, ..shows }) }
             </div>

@@ -1,48 +1,10 @@
-//! What passes show at the positions of a session.
+//! Candidates of zero specialisation.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
-use warpscope_core::inspect::{Anchor, Inspection, Look, Request, Row};
+use warpscope_core::inspect::{Anchor, Look, Request};
 use warpscope_core::ir::Inst;
-use warpscope_core::load::{Dialect, load};
-use warpscope_core::pass::parse_pipeline;
-use warpscope_core::session::{Options, Session};
 use warpscope_core::text::instruction_text;
 
-/// A session of an example, or of a program, at its end.
-fn open(program: &str, pipeline: &str, fast_math: bool) -> Session {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/examples").join(program);
-    let source =
-        if program.ends_with(".wir") { std::fs::read_to_string(file).expect("an example") } else { program.into() };
-    let loaded = load(&source, Dialect::Wir);
-    assert!(!loaded.has_errors(), "{:?}", loaded.diagnostics);
-    let steps = parse_pipeline(pipeline).expect("a pipeline");
-    Session::open(loaded.module, &Options { steps, fast_math, ..Options::default() }, &mut || 0)
-}
-
-fn choices(chosen: &[(&str, &str)]) -> Request {
-    let choices: BTreeMap<String, String> =
-        chosen.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Request { choices, moment: None }
-}
-
-/// What the first pass that shows something after `passes` shows of the first kernel, after so many events of the session.
-fn inspect(
-    session: &mut Session,
-    passes: std::ops::Range<usize>,
-    done: usize,
-    request: &Request,
-) -> Option<Inspection> {
-    session.seek(done);
-    let &(pass, _) = session.inspected_passes(passes).first()?;
-    let kernel = session.module().kernels().next().expect("a kernel");
-    session.inspect(pass, kernel, request)
-}
-
-fn row<'a>(inspection: &'a Inspection, is_it: impl Fn(&Row) -> bool) -> &'a Row {
-    inspection.tables[0].rows.iter().find(|row| is_it(row)).expect("a row")
-}
+use super::{choices, inspect, open, row};
 
 #[test]
 fn azp_marks_the_slices_of_a_figure_before_it_transforms() {
@@ -89,7 +51,8 @@ fn azp_shows_each_round_its_own_candidates() {
     assert!(leads[3].starts_with("No candidate is good enough any more"), "{leads:?}");
     let end = session.len();
     session.seek(end);
-    assert!(session.inspected_passes(2..3).is_empty(), "after the pass nothing is shown");
+    let kernel = session.module().kernels().next().expect("a kernel");
+    assert!(session.inspected_passes(2..3, kernel).is_empty(), "after the pass nothing is shown");
 
     let second = inspect(&mut session, 0..2, places[1], &Request::default()).expect("candidates");
     let best = second.tables[0].rows.first().expect("a row").clone();

@@ -1,0 +1,304 @@
+//! The paths that `pde` goes by, its statements with their verdicts, and how one of them would sink.
+//!
+//! ```text
+//! Statement  x = mul.f32 a, b · n2   sinks
+//! Join       n5 enabled   n9 enabled
+//! Benefit 150 · T[s] = 150 > Cost 100 · T[p?s] = 100
+//! ```
+//!
+//! Sets, figures and verdicts are those of [`survey`], hence of the pass itself; the way of a statement is told in
+//! [`moments`].
+//!
+//! Source of the terms and sets: Gupta, Berson and Fang 1997.
+
+mod moments;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::survey::{Detail, Join, JoinVerdict, Question, Survey, Surveyed, Times, Weighed, survey};
+use crate::inspect::{Inspection, Request};
+use crate::ir::{Block, Function, Inst, Module};
+use crate::pass::path_guided::inspect::words::{name, names, sign, warp_cycles};
+use crate::pass::path_guided::inspect::{
+    DecisionPoint, Findings, ListedPaths, PointSets, SetColumn, ShownStatement, StatementRow, Vocabulary, inspection,
+    inspector, planned, requested,
+};
+use crate::pass::{InspectedPosition, Inspector};
+use crate::text::instruction_text;
+
+/// The inspector of the pass.
+pub(super) const INSPECTOR: Option<Inspector> = inspector(inspect);
+
+const VOCABULARY: Vocabulary = Vocabulary {
+    statement: "Statement",
+    point: "Join",
+    fates: ["sinks", "stays"],
+    way: "Way of the statement",
+    sets: [
+        SetColumn { name: "avail", set: "X-APATHS", meaning: "s comes to {} along the path, and can go on from there" },
+        SetColumn {
+            name: "remov",
+            set: "X-RPATHS",
+            meaning: "from {} on, the path leads to where nobody needs its result",
+        },
+        SetColumn {
+            name: "benefit",
+            set: "",
+            meaning: "the path executes s less often if {}, and those that it needs, are passed",
+        },
+        SetColumn { name: "cost", set: "", meaning: "the path executes s under the predicate for nothing" },
+    ],
+    terms: &[
+        ("T[s]", "cycles of s"),
+        ("T[p?s]", "of s under a predicate that may be false"),
+        ("T[p]", "of setting that predicate"),
+    ],
+};
+
+const NO_PROFILE: &str = "No `profile path` or `profile edge` says how often paths are executed, so nothing sinks with a \
+                          predicate. Declare one, or let the simulator measure it: its switch is called profile.";
+
+fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspection> {
+    let (module, func) = (position.module, position.function());
+    let listed = ListedPaths::new(position, request);
+    let warps = (position.surroundings.count_warps)(module, position.func);
+    let of = |frequencies: &[(Vec<Block>, u64)], wanted: Option<Inst>| {
+        survey(module, position.func, position.settings, Question { wanted, frequencies, warps: warps.as_ref() })
+    };
+    let planned = planned(position);
+    let wanted = requested(request, func);
+    // Other frequencies are asked about the same statement.
+    let mut found = of(&listed.edited, wanted.or(planned).or_else(|| usual(&of(&[], None))));
+    let has_statement = found.detail.as_ref().is_some_and(|detail| detail.statement.is_some());
+    if let Some(inst) = usual(&found).filter(|_| wanted.is_none() && !has_statement) {
+        found = of(&listed.edited, Some(inst));
+    }
+    let is_edited = !listed.edited.is_empty();
+    let next =
+        if is_edited { found.round.first().map(|&place| found.statements[place].occurrences[0]) } else { planned };
+    let report = SinkReport { module, func, found: &found };
+    let is_by_choice = position.settings.knobs.choice("cost") != "auto";
+    let findings = Findings {
+        lead: report.lead(next, position.has_begun(), is_edited),
+        statements: report.statements(next),
+        shown: found.detail.as_ref().and_then(|detail| report.shown(detail, wanted, is_by_choice)),
+        next,
+        paths: &found.paths,
+        is_estimated: found.estimated.is_some(),
+    };
+    Some(inspection(request, &VOCABULARY, &listed, func, findings))
+}
+
+/// The statement that is shown where nothing is known to come next: one that would sink, or one that was weighed.
+fn usual(found: &Survey) -> Option<Inst> {
+    let weighed = |surveyed: &&Surveyed| matches!(surveyed.rule, "cost" | "warps" | "no-benefit");
+    let sinks = found.round.first().map(|&place| &found.statements[place]);
+    sinks.or_else(|| found.statements.iter().find(weighed)).map(|surveyed| surveyed.occurrences[0])
+}
+
+/// What was found, in words.
+struct SinkReport<'a> {
+    module: &'a Module,
+    func: &'a Function,
+    found: &'a Survey,
+}
+
+impl SinkReport<'_> {
+    fn name(&self, block: Block) -> String {
+        name(self.func, block)
+    }
+
+    fn text(&self, inst: Inst) -> String {
+        instruction_text(self.module, self.func, inst)
+    }
+
+    fn lead(&self, next: Option<Inst>, has_begun: bool, is_edited: bool) -> String {
+        if let Some(why) = &self.found.refused {
+            return format!("`pde` cannot run: {why}.");
+        }
+        match next {
+            Some(inst) if is_edited => format!("With these frequencies, `{}` would sink first.", self.text(inst)),
+            Some(inst) => format!(
+                "Next, `{}` sinks to where its result is needed: play its way down, or step forward.",
+                self.text(inst)
+            ),
+            None if self.found.paths.is_empty() => NO_PROFILE.into(),
+            None if is_edited => "With these frequencies, nothing would sink.".into(),
+            None if has_begun => "Nothing sinks any more. Step back to see what did, and why.".into(),
+            None => "Nothing pays here: `pde` changes nothing.".into(),
+        }
+    }
+
+    fn statements(&self, next: Option<Inst>) -> Vec<StatementRow> {
+        let is_next = |surveyed: &Surveyed| next.is_some_and(|next| surveyed.occurrences.contains(&next));
+        let rank = |surveyed: &Surveyed| match surveyed.rule {
+            _ if is_next(surveyed) => 0,
+            _ if surveyed.passes => 1,
+            "cost" | "warps" => 2,
+            "dead" | "needed" | "infrequent" => 4,
+            _ => 3,
+        };
+        let mut all: Vec<&Surveyed> = self.found.statements.iter().collect();
+        all.sort_by_key(|surveyed| rank(surveyed));
+        let row = |surveyed: &Surveyed| StatementRow {
+            insts: surveyed.occurrences.clone(),
+            text: self.text(surveyed.occurrences[0]),
+            passes: surveyed.passes,
+        };
+        all.into_iter().map(row).collect()
+    }
+
+    fn shown(&self, detail: &Detail, wanted: Option<Inst>, is_by_choice: bool) -> Option<ShownStatement> {
+        let Some(number) = detail.statement else {
+            let inst = wanted?;
+            return Some(ShownStatement {
+                insts: Vec::from([inst]),
+                text: self.text(inst),
+                passes: false,
+                rule: String::new(),
+                verdict: format!("{}.", detail.why_none.trim_end_matches('.')),
+                warps: String::new(),
+                points: Vec::new(),
+                moments: Vec::new(),
+            });
+        };
+        let surveyed = &self.found.statements[number];
+        Some(ShownStatement {
+            insts: surveyed.occurrences.clone(),
+            text: self.text(surveyed.occurrences[0]),
+            passes: surveyed.passes,
+            rule: surveyed.rule.into(),
+            verdict: format!("{}.", surveyed.verdict),
+            warps: self.warps(surveyed, detail, is_by_choice),
+            points: detail.joins.iter().map(|join| self.point(join, detail)).collect(),
+            moments: self.moments(surveyed, detail),
+        })
+    }
+
+    /// What warps pay, beside what paths do.
+    fn warps(&self, surveyed: &Surveyed, detail: &Detail, is_by_choice: bool) -> String {
+        let Some((before, after)) = detail.warp_cycles else { return String::new() };
+        let cycles = warp_cycles(before, after);
+        let (is_less, is_more) = (after < before - 0.5, after > before + 0.5);
+        match (self.found.is_by_warp, surveyed.passes) {
+            (true, _) => format!("Warps pay: {cycles}."),
+            (false, false) => String::new(),
+            (false, true) => {
+                let why = if is_by_choice { "as `pde.cost` says" } else { "as no `profile warp` is there" };
+                let so = match (is_less, is_more) {
+                    (true, _) => format!("Warps of this launch gain as well: {cycles}."),
+                    (_, true) => format!(
+                        "Warps of this launch lose: {cycles}, as lanes that part take both paths one after the other. \
+                         With `pde.cost=warp` it stays."
+                    ),
+                    _ => format!("To warps of this launch it makes no difference: {cycles}."),
+                };
+                format!("Paths pay, {why}. {so}")
+            }
+        }
+    }
+
+    fn point(&self, join: &Join, detail: &Detail) -> DecisionPoint {
+        let (word, passes, verdict) = self.decision(join);
+        // The paper's count is shown beside the true one.
+        let (verdict, printed) = match (join.printed, join.weighed) {
+            (Some(printed), Some(weighed)) if printed.benefit_paths > weighed.benefit_paths => (
+                format!(
+                    "{verdict} The paper counts a benefit of {}: {} of these executions are last trips of a loop that \
+                     need it after the loop, or may.",
+                    printed.benefit_paths,
+                    printed.benefit_paths - weighed.benefit_paths
+                ),
+                format!("the paper counts {}", printed.benefit_paths),
+            ),
+            _ => (verdict, String::new()),
+        };
+        DecisionPoint {
+            block: join.block,
+            name: self.func.blocks[join.block].name.clone(),
+            word,
+            passes,
+            verdict,
+            line: self.line(join, detail),
+            printed,
+            sets: PointSets {
+                on: join.on.clone(),
+                available: join.available.clone(),
+                removable: join.removable.clone(),
+                benefit: join.benefits.clone(),
+                cost: join.costs.clone(),
+            },
+        }
+    }
+
+    /// The decision about a join: in a word, whether it is passed, and in a sentence.
+    fn decision(&self, join: &Join) -> (&'static str, bool, String) {
+        let name = self.name(join.block);
+        let others: Vec<Block> = join.together.iter().copied().filter(|&block| block != join.block).collect();
+        let with = if others.is_empty() {
+            String::new()
+        } else {
+            format!(", together with {}, which its benefit needs", names(self.func, &others))
+        };
+        match join.verdict {
+            JoinVerdict::Plain => {
+                ("passed", true, format!("It comes to {name} on all paths, and passes without a predicate."))
+            }
+            JoinVerdict::Enabled => ("enabled", true, format!("It passes {name} with a predicate{with}: that pays.")),
+            JoinVerdict::EnabledWith(earlier) => (
+                "enabled",
+                true,
+                format!(
+                    "It passes {name} with a predicate because the benefit of {} needs that, whatever it brings by \
+                     itself.",
+                    self.name(earlier)
+                ),
+            ),
+            JoinVerdict::PastOthers => {
+                ("passed", true, format!("It comes to {name} on all paths, as it passes other joins with a predicate."))
+            }
+            JoinVerdict::Cost => ("refused", false, format!("It does not pass {name}{with}: that costs more.")),
+            JoinVerdict::Warps => {
+                ("refused", false, format!("Paths would gain by passing {name}{with}, warps would not."))
+            }
+            JoinVerdict::NoBenefit => {
+                ("no benefit", false, format!("It does not pass {name}: no frequent path would lose it."))
+            }
+            JoinVerdict::NotReached => ("not reached", false, format!("It does not come to {name}.")),
+            JoinVerdict::Ends => (
+                "ends",
+                false,
+                format!("In {name} something needs it, stops it, or defines its register anew: it goes no further."),
+            ),
+            JoinVerdict::LoopHead => {
+                ("loop", false, format!("Control comes back to {name}: nothing passes there with a predicate."))
+            }
+            JoinVerdict::NoProfile => {
+                ("no profile", false, format!("No profile says whether it pays to pass {name} with a predicate."))
+            }
+        }
+    }
+
+    /// `Benefit 150 · T[s] = 150 > Cost 100 · T[p?s] = 100`.
+    fn line(&self, join: &Join, detail: &Detail) -> String {
+        let (weighed, by_itself) = match (join.weighed, join.verdict) {
+            (Some(weighed), _) => (weighed, ""),
+            (None, JoinVerdict::EnabledWith(_)) => {
+                let frequency =
+                    |set: &[usize]| set.iter().map(|&path| self.found.paths[path].frequency as f64).sum::<f64>();
+                let (benefit_paths, cost_paths) = (frequency(&join.benefits), frequency(&join.costs));
+                let times = Times { predicate: 0.0, ..detail.times };
+                let (benefit, cost) = (benefit_paths * times.statement, cost_paths * times.predicated);
+                (Weighed { benefit_paths, cost_paths, benefit, cost, times }, "By itself: ")
+            }
+            (None, _) => return String::new(),
+        };
+        let Weighed { benefit_paths, cost_paths, benefit, cost, times } = weighed;
+        let than = sign(benefit, cost);
+        let (of_s, of_p) =
+            if times.predicate > 0.0 { ("(T[s] − T[p])", "(T[p?s] + T[p])") } else { ("T[s]", "T[p?s]") };
+        format!("{by_itself}Benefit {benefit_paths} · {of_s} = {benefit} {than} Cost {cost_paths} · {of_p} = {cost}")
+    }
+}

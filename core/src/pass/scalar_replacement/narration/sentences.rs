@@ -1,0 +1,188 @@
+//! The sentences about questions that go on, meet and are answered.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::{Narrator, Raised, asked, is_good, is_real};
+use crate::ir::{Block, Inst};
+use crate::trace::{Answer, Query};
+
+impl Narrator {
+    /// The reason why a question goes on.
+    pub(super) fn sending(
+        &self,
+        query: Query,
+        rule: Option<&str>,
+        (from, at): (Block, Block),
+        text: &str,
+        mover: Option<Block>,
+    ) -> String {
+        let (from, at, text) = (self.name(from), self.name(at), asked(text));
+        let mover = mover.map_or("", |mover| self.name(mover));
+        match (query, rule) {
+            (Query::Availability, None) => format!("`{text}` goes up from `{from}` to `{at}`."),
+            (Query::Availability, Some(_)) => {
+                format!("`{from}` says nothing about it, so `{text}` goes up to `{at}`.")
+            }
+            (Query::Anticipatability, None) => format!("`{text}` begins in `{at}`."),
+            (Query::Anticipatability, Some(_)) => {
+                format!("`{from}` says nothing about it, so `{text}` goes down to `{at}`.")
+            }
+            (Query::Speculation, None) => format!("May it come to `{at}`? The question goes up from `{from}`."),
+            (Query::Speculation, Some("4-i")) => format!(
+                "`{from}` diverges and decides about it, so it may move there; `{at}` is asked whether it may go further."
+            ),
+            (Query::Speculation, Some("4-ii")) => {
+                format!("`{from}` diverges, but decides nothing about `{mover}`; the question goes up to `{at}`.")
+            }
+            (Query::Speculation, Some("5-i-a")) => format!(
+                "The lanes agree in `{from}`, which is down-safe and decides about it; the question goes up to `{at}`."
+            ),
+            (Query::Speculation, Some("5-i-b")) => {
+                format!("The lanes agree in `{from}`, which is down-safe; the question goes up to `{at}`.")
+            }
+            (Query::Speculation, Some(_)) => {
+                format!("Nothing in `{from}` stops it, so the question goes up to `{at}`.")
+            }
+        }
+    }
+
+    /// The reason of an answer, in a sentence.
+    pub(super) fn reason(
+        &self,
+        of: &Raised,
+        rule: &str,
+        answer: &Answer,
+        (meeting, because): (&str, Option<Inst>),
+    ) -> String {
+        let at = self.name(of.at);
+        let inst = because.map(|inst| format!("`{}`", self.text(inst)));
+        let what = inst.clone().unwrap_or_else(|| "something".to_string());
+        if rule == "budget" {
+            return "The budget of steps is used up.".to_string();
+        }
+        let known_before = of.answers.is_empty();
+        let why = match (of.query, rule) {
+            (Query::Availability, "1") => format!("control comes in at `{at}`, and nothing has been computed"),
+            (Query::Availability, "2") => format!("questions have visited `{at}` as often as they may"),
+            (Query::Availability, "3") => {
+                format!("this very question is under way in `{at}`; it is taken to be true, though not real")
+            }
+            (Query::Availability, "4") => format!("{what} in `{at}` may change its operands or its memory"),
+            (Query::Availability, "5") => match inst {
+                Some(inst) => format!("`{at}` computes it, {inst}"),
+                None => format!("`{at}` computes it"),
+            },
+            (Query::Anticipatability, "1") => format!("control leaves after `{at}`"),
+            (Query::Anticipatability, "2") => {
+                format!("this very question is under way in `{at}`; it is taken to be true")
+            }
+            (Query::Anticipatability, "3") => format!("something in `{at}` may change its operands or its memory"),
+            (Query::Anticipatability, "4") => format!("`{at}` computes it"),
+            (Query::Speculation, "1") => format!("control comes in at `{at}`"),
+            (Query::Speculation, "2") => format!("this very question is under way in `{at}`"),
+            (Query::Speculation, "3-i-a") => {
+                format!(
+                    "something in `{at}` changes it, and its branch diverges and decides about it: it can come here"
+                )
+            }
+            (Query::Speculation, "3-i-b") => {
+                format!("{what} in `{at}` changes it, and its branch diverges but does not decide about it")
+            }
+            (Query::Speculation, "3-ii") => format!("{what} in `{at}` changes it, and its branch does not diverge"),
+            (Query::Speculation, "4-i-a") => format!("it can go further up than `{at}`"),
+            (Query::Speculation, "4-i-b") => {
+                format!("it can go no further, but before the branch of `{at}` it can")
+            }
+            (Query::Speculation, "5-ii") => {
+                format!("the lanes agree in `{at}`, and it is not wanted on every path that leads on")
+            }
+            (_, _) if known_before => format!("`{at}` has been asked before"),
+            (_, _) if of.answers.len() == 1 && of.is_down_safe.is_none() => {
+                format!("`{at}` says what it was told by `{}`", self.name(of.answers[0].0))
+            }
+            (Query::Availability, _) => {
+                let safe = match (of.is_down_safe, answer) {
+                    (Some(true), Answer::Available { is_available: true, .. }) => {
+                        ". It is down-safe, and what is missing is noted"
+                    }
+                    (Some(true), _) => ". It is down-safe",
+                    (Some(false), _) => ". It is not down-safe",
+                    (None, _) => "",
+                };
+                format!("answers meet in `{at}`, {meeting}{safe}")
+            }
+            _ => format!("answers meet in `{at}`, {meeting}"),
+        };
+        let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
+        format!("{}{rest}.", first.to_uppercase())
+    }
+
+    /// The meeting of answers: all of them have to be true, and one of them real.
+    pub(super) fn meeting(&self, of: Option<&Raised>) -> String {
+        let Some(of) = of.filter(|of| of.answers.len() > 1 || of.is_down_safe.is_some()) else { return String::new() };
+        let all = of.answers.iter().map(|(_, answer)| if is_good(answer) { "true" } else { "false" });
+        let mut text = format!("∏ {}", all.collect::<Vec<_>>().join(" · "));
+        // What cannot go further up may still stop where it is, so that this is not yet the answer.
+        if of.query == Query::Speculation {
+            text.insert_str(0, "further up: ");
+        }
+        if of.query == Query::Availability {
+            let is_real = of.answers.iter().any(|(_, answer)| is_real(answer));
+            text.push_str(if is_real { ", ∪ real" } else { ", ∪ not real" });
+        }
+        match of.is_down_safe {
+            Some(true) => text.push_str(", down-safe"),
+            Some(false) => text.push_str(", not down-safe"),
+            None => {}
+        }
+        text
+    }
+
+    pub(super) fn ending(&self, of: Option<&Raised>, answer: &Answer) -> String {
+        let Some(of) = of else { return format!("The inquiry ends: {}.", self.words(answer)) };
+        let (at, text) = (self.name(of.at), &of.text);
+        let noted = match of.noted {
+            0 => String::new(),
+            1 => ", with one insertion".to_string(),
+            more => format!(", with {more} insertions"),
+        };
+        match answer {
+            Answer::Available { is_available: true, .. } => format!("`{text}` is available in `{at}`{noted}."),
+            Answer::Available { .. } => format!("`{text}` is not available in `{at}`."),
+            Answer::Anticipated(true) => format!("`{at}` is down-safe for `{text}`."),
+            Answer::Anticipated(false) => format!("`{at}` is not down-safe for `{text}`."),
+            Answer::Hoistable { can_hoist: true, blocks } => {
+                format!("`{text}` can move up, to {}.", self.names(blocks))
+            }
+            Answer::Hoistable { .. } => format!("`{text}` stays in `{at}`."),
+        }
+    }
+
+    /// An answer, as the paper writes it.
+    pub(super) fn words(&self, answer: &Answer) -> String {
+        match answer {
+            Answer::Available { is_available, is_real } => format!("({is_available}, {is_real})"),
+            Answer::Anticipated(answer) => answer.to_string(),
+            Answer::Hoistable { can_hoist, blocks } if blocks.is_empty() => format!("({can_hoist}, ∅)"),
+            Answer::Hoistable { can_hoist, blocks } => format!("({can_hoist}, {{{}}})", self.names(blocks)),
+        }
+    }
+
+    /// An answer in words.
+    pub(super) fn short(&self, answer: &Answer) -> String {
+        let text = match answer {
+            Answer::Hoistable { can_hoist: true, blocks } => return format!("true, {{{}}}", self.names(blocks)),
+            Answer::Available { is_available: true, is_real: true } => "true, real",
+            Answer::Available { is_available: true, .. } => "true, not real",
+            Answer::Anticipated(true) => "true",
+            _ => "false",
+        };
+        text.to_string()
+    }
+
+    fn names(&self, blocks: &[Block]) -> String {
+        blocks.iter().map(|&block| self.name(block)).collect::<Vec<_>>().join(", ")
+    }
+}

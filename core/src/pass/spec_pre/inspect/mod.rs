@@ -1,0 +1,275 @@
+//! The paths that `spec-pre` goes by, what is evaluated twice, and how one evaluation would do.
+//!
+//! ```text
+//! Evaluation  add.u32 x, y · n2 n7   moves
+//! Branch      n6 enabled
+//! Benefit 19 · T = 19 > Cost 5 · T = 5
+//! ```
+//!
+//! Sets, figures and verdicts are those of [`survey`], hence of the pass itself; the way of an evaluation is told in
+//! [`moments`].
+
+mod moments;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::survey::{Branch, BranchVerdict, Detail, Question, Survey, Surveyed, Weighed, survey};
+use crate::inspect::{Inspection, Request};
+use crate::ir::{Block, Function, Inst, Module};
+use crate::pass::path_guided::inspect::words::{name, names, sign, warp_cycles};
+use crate::pass::path_guided::inspect::{
+    DecisionPoint, Findings, ListedPaths, PointSets, SetColumn, ShownStatement, StatementRow, Vocabulary, inspection,
+    inspector, planned, requested,
+};
+use crate::pass::{InspectedPosition, Inspector};
+use crate::text::instruction_text;
+
+/// The inspector of the pass.
+pub(super) const INSPECTOR: Option<Inspector> = inspector(inspect);
+
+const VOCABULARY: Vocabulary = Vocabulary {
+    statement: "Evaluation",
+    point: "Branch",
+    fates: ["moves", "stays"],
+    way: "Way of the evaluation",
+    sets: [
+        SetColumn {
+            name: "avail",
+            set: "",
+            meaning: "backward from {}, the path leads to where the value of e is at hand",
+        },
+        SetColumn { name: "antic", set: "", meaning: "an evaluation of e comes up to {} along the path" },
+        SetColumn {
+            name: "benefit",
+            set: "",
+            meaning: "the path evaluates e less often if {}, and those that it needs, are passed",
+        },
+        SetColumn { name: "cost", set: "", meaning: "the path evaluates e for nothing" },
+    ],
+    terms: &[("T", "cycles of e")],
+};
+
+const NO_PROFILE: &str = "No `profile path` or `profile edge` says how often paths are executed, so nothing is evaluated by \
+                          speculation. Declare one, or let the simulator measure it: its switch is called profile.";
+
+const NOTHING: &str = "No other path evaluates it, or what it reads is written in between: there is nothing to do.";
+
+fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspection> {
+    let (module, func) = (position.module, position.function());
+    let listed = ListedPaths::new(position, request);
+    let of = |frequencies: &[(Vec<Block>, u64)], wanted: Option<Inst>| {
+        survey(module, position.func, position.settings, Question { wanted, frequencies })
+    };
+    let planned = planned(position);
+    let wanted = requested(request, func);
+    // Other frequencies are asked about the same evaluation.
+    let mut found = of(&listed.edited, wanted.or(planned).or_else(|| usual(&of(&[], None))));
+    if let Some(inst) = usual(&found).filter(|_| wanted.is_none() && found.detail.is_none()) {
+        found = of(&listed.edited, Some(inst));
+    }
+    let is_edited = !listed.edited.is_empty();
+    let first = || found.redundancies.iter().find(|surveyed| surveyed.passes)?.evaluations.first().copied();
+    let next = if is_edited { first() } else { planned };
+    let report = HoistReport { module, func, found: &found };
+    let findings = Findings {
+        lead: report.lead(next, position.has_begun(), is_edited),
+        statements: report.redundancies(next),
+        shown: report.shown(wanted),
+        next,
+        paths: &found.paths,
+        is_estimated: found.estimated.is_some(),
+    };
+    Some(inspection(request, &VOCABULARY, &listed, func, findings))
+}
+
+/// The evaluation that is shown where nothing is known to come next: one that would move, or one that was weighed, or any.
+fn usual(found: &Survey) -> Option<Inst> {
+    let weighed = |surveyed: &&Surveyed| matches!(surveyed.verdict.rule, "cost" | "warps" | "no-benefit");
+    let moves = found.redundancies.iter().find(|surveyed| surveyed.passes);
+    let weighed = moves.or_else(|| found.redundancies.iter().find(weighed));
+    weighed.or(found.redundancies.first())?.evaluations.first().copied()
+}
+
+/// What was found, in words.
+struct HoistReport<'a> {
+    module: &'a Module,
+    func: &'a Function,
+    found: &'a Survey,
+}
+
+impl HoistReport<'_> {
+    fn name(&self, block: Block) -> String {
+        name(self.func, block)
+    }
+
+    fn text(&self, inst: Inst) -> String {
+        instruction_text(self.module, self.func, inst)
+    }
+
+    /// The text of an instruction without its result.
+    fn expression(&self, inst: Inst) -> String {
+        let text = self.text(inst);
+        text.split_once(" = ").map_or(text.clone(), |(_, expression)| expression.into())
+    }
+
+    fn block_names(&self, insts: &[Inst]) -> String {
+        let mut blocks: Vec<Block> = insts.iter().filter_map(|&inst| self.func.inst_block(inst)).collect();
+        blocks.dedup();
+        names(self.func, &blocks)
+    }
+
+    fn lead(&self, next: Option<Inst>, has_begun: bool, is_edited: bool) -> String {
+        if let Some(why) = &self.found.refused {
+            return format!("`spec-pre` cannot run: {why}.");
+        }
+        match next {
+            Some(inst) if is_edited => {
+                format!("With these frequencies, `{}` would be evaluated once first.", self.expression(inst))
+            }
+            Some(inst) => format!(
+                "Next, `{}` is evaluated once where it is evaluated twice: play its way up, or step forward.",
+                self.expression(inst)
+            ),
+            None if is_edited => "With these frequencies, nothing would be evaluated elsewhere.".into(),
+            None if self.found.redundancies.is_empty() && !has_begun => {
+                "Nothing is evaluated twice on any path: `spec-pre` changes nothing.".into()
+            }
+            None if self.found.paths.is_empty() => NO_PROFILE.into(),
+            None if has_begun => "Nothing more is gained. Step back to see what was, and why.".into(),
+            None => "Nothing pays here: `spec-pre` changes nothing.".into(),
+        }
+    }
+
+    fn redundancies(&self, next: Option<Inst>) -> Vec<StatementRow> {
+        let is_next = |surveyed: &Surveyed| next.is_some_and(|next| surveyed.evaluations.contains(&next));
+        let rank = |surveyed: &Surveyed| match surveyed.verdict.rule {
+            _ if is_next(surveyed) => 0,
+            _ if surveyed.passes => 1,
+            "cost" | "warps" => 2,
+            _ => 3,
+        };
+        let mut all: Vec<&Surveyed> =
+            self.found.redundancies.iter().filter(|surveyed| !surveyed.evaluations.is_empty()).collect();
+        all.sort_by_key(|surveyed| rank(surveyed));
+        let row = |surveyed: &Surveyed| StatementRow {
+            insts: surveyed.evaluations.clone(),
+            text: self.expression(surveyed.evaluations[0]),
+            passes: surveyed.passes,
+        };
+        all.into_iter().map(row).collect()
+    }
+
+    fn shown(&self, wanted: Option<Inst>) -> Option<ShownStatement> {
+        let Some(detail) = &self.found.detail else {
+            let inst = wanted?;
+            return Some(ShownStatement {
+                insts: Vec::from([inst]),
+                text: self.text(inst),
+                passes: false,
+                rule: String::new(),
+                verdict: NOTHING.into(),
+                warps: String::new(),
+                points: Vec::new(),
+                moments: Vec::new(),
+            });
+        };
+        let surveyed = &self.found.redundancies[detail.redundancy];
+        let warps = match detail.warp_cycles {
+            Some((before, after)) if self.found.is_by_warp => format!("Warps pay: {}.", warp_cycles(before, after)),
+            _ => String::new(),
+        };
+        Some(ShownStatement {
+            insts: surveyed.evaluations.clone(),
+            text: surveyed.evaluations.first().map_or_else(String::new, |&inst| self.expression(inst)),
+            passes: surveyed.passes,
+            rule: surveyed.verdict.rule.into(),
+            verdict: format!("{}.", surveyed.verdict.message),
+            warps,
+            points: detail.branches.iter().map(|branch| self.point(branch, detail)).collect(),
+            moments: self.moments(surveyed, detail),
+        })
+    }
+
+    fn point(&self, branch: &Branch, detail: &Detail) -> DecisionPoint {
+        let (word, passes, verdict) = self.decision(branch);
+        DecisionPoint {
+            block: branch.block,
+            name: self.func.blocks[branch.block].name.clone(),
+            word,
+            passes,
+            verdict,
+            line: self.line(branch, detail),
+            printed: String::new(),
+            sets: PointSets {
+                on: branch.on.clone(),
+                available: branch.available.clone(),
+                removable: branch.anticipated.clone(),
+                benefit: branch.benefits.clone(),
+                cost: branch.costs.clone(),
+            },
+        }
+    }
+
+    /// The decision about a branch: in a word, whether it is passed, and in a sentence.
+    fn decision(&self, branch: &Branch) -> (&'static str, bool, String) {
+        let name = self.name(branch.block);
+        let others: Vec<Block> = branch.together.iter().copied().filter(|&block| block != branch.block).collect();
+        let with = if others.is_empty() {
+            String::new()
+        } else {
+            format!(", together with {}, which its benefit needs", names(self.func, &others))
+        };
+        match branch.verdict {
+            BranchVerdict::Plain => {
+                ("passed", true, format!("All paths on from {name} need it: evaluated ahead of it, no path loses."))
+            }
+            BranchVerdict::Enabled => {
+                ("enabled", true, format!("It is evaluated ahead of {name} by speculation{with}: that pays."))
+            }
+            BranchVerdict::EnabledWith(later) => (
+                "enabled",
+                true,
+                format!(
+                    "It is evaluated ahead of {name} by speculation because the benefit of {} needs that, whatever it \
+                     brings by itself.",
+                    self.name(later)
+                ),
+            ),
+            BranchVerdict::Cost => {
+                ("refused", false, format!("It is not evaluated ahead of {name}{with}: that costs more."))
+            }
+            BranchVerdict::Warps => {
+                ("refused", false, format!("Paths would gain by an evaluation ahead of {name}{with}, warps would not."))
+            }
+            BranchVerdict::NoBenefit => {
+                ("no benefit", false, format!("Ahead of {name} no frequent path would lose an evaluation."))
+            }
+            BranchVerdict::NotReached => {
+                ("not reached", false, format!("No evaluation comes up to {name}, or none leads on to the value."))
+            }
+            BranchVerdict::NoSpeculation => {
+                ("no profile", false, format!("No profile says whether it pays to evaluate it ahead of {name}."))
+            }
+        }
+    }
+
+    /// `Benefit 19 · T = 19 > Cost 5 · T = 5`.
+    fn line(&self, branch: &Branch, detail: &Detail) -> String {
+        let (weighed, by_itself) = match (branch.weighed, branch.verdict) {
+            (Some(weighed), _) => (weighed, ""),
+            (None, BranchVerdict::EnabledWith(_)) => {
+                let frequency =
+                    |set: &[usize]| set.iter().map(|&path| self.found.paths[path].frequency as f64).sum::<f64>();
+                let (benefit_paths, cost_paths) = (frequency(&branch.benefits), frequency(&branch.costs));
+                let (benefit, cost) = (benefit_paths * detail.cycles, cost_paths * detail.cycles);
+                (Weighed { benefit_paths, cost_paths, benefit, cost }, "By itself: ")
+            }
+            (None, _) => return String::new(),
+        };
+        let Weighed { benefit_paths, cost_paths, benefit, cost } = weighed;
+        let than = sign(benefit, cost);
+        format!("{by_itself}Benefit {benefit_paths} · T = {benefit} {than} Cost {cost_paths} · T = {cost}")
+    }
+}
