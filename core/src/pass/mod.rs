@@ -29,6 +29,7 @@ mod reassociate;
 mod runner;
 mod scalar_replacement;
 mod simplify_cfg;
+mod sink;
 pub mod spec_pre;
 
 use alloc::string::String;
@@ -121,6 +122,7 @@ passes![
     back_copy_prop::BackCopyProp,
     const_fold::ConstFold,
     dce::Dce,
+    sink::Sink,
     simplify_cfg::SimplifyCfg,
     general_optimize::GeneralOptimize,
     if_convert::IfConvert,
