@@ -175,20 +175,74 @@ export interface Inspection {
   title: string;
   /** What comes next. Sentences have code between backticks. */
   lead: string;
-  notes: { word: string; look: MarkLook; sentence: string; aside: string }[];
+  /** An explanation for those who see this for the first time; empty if none is needed. */
+  aside: string;
+  choices: Choice[];
+  notes: Note[];
   tables: Table[];
+  /** Where a walk is, outermost first. */
+  trail: GraphNode[];
   legend: { look: MarkLook; sign: string; label: string; count: number }[];
-  marks: { anchor: Anchor; look: MarkLook; text: string }[];
+  marks: Mark[];
+  /** Paths along the lines of the graph; `share` of all executions, 0 to 1. */
+  strands: { blocks: number[]; share: number; label: string }[];
+  graphs: { name: string; nodes: GraphNode[]; edges: [number, number][] }[];
+  timeline: Timeline | null;
+  /** Changes of the source that carry out what has been entered. */
+  offers: { label: string; source: string }[];
 }
 
-export type MarkLook = "plain" | "good" | "bad" | "cause" | "constant" | "simpler" | "removed" | "copied";
+export type MarkLook =
+  | "plain" | "good" | "bad" | "new" | "current" | "faint" | "closed" | "partial"
+  | "cause" | "constant" | "simpler" | "removed" | "copied";
 
 /** A part of the program, by the numbers of blocks and instructions. */
-export type Anchor = { block: number } | { inst: number } | { before: number };
+export type Anchor =
+  | { block: number }
+  | { start: number }
+  | { end: number }
+  | { edge: [number, number] }
+  | { inst: number }
+  | { before: number }
+  | { range: { block: number; from: number | null; to: number | null } }
+  | { path: number[] };
+
+export interface Mark {
+  anchor: Anchor;
+  look: MarkLook;
+  text: string;
+}
+
+export interface GraphNode {
+  anchor: Anchor;
+  label: string;
+  look: MarkLook;
+}
+
+export interface Note {
+  word: string;
+  look: MarkLook;
+  sentence: string;
+  aside: string;
+  terms: { name: string; meaning: string }[];
+}
+
+export interface Choice {
+  /** Its key in `InspectOptions.choices`. */
+  key: string;
+  label: string;
+  is_long: boolean;
+  options: { value: string; label: string; note: string; anchor: Anchor | null }[];
+  /** The value in use; empty if none is. */
+  value: string;
+  left_out: number;
+  /** What was decided about it. */
+  result: Note | null;
+}
 
 export interface Table {
   name: string;
-  columns: { name: string; index: string; unit: string; help: string }[];
+  columns: { name: string; index: string; unit: string; help: string; kind: "words" | "number" | "flag" | "path" }[];
   rows: Row[];
   /** Rows besides those. */
   left_out: number;
@@ -201,12 +255,51 @@ export interface Table {
 export interface Row {
   key: string;
   /** One for each column. */
-  cells: { text: string; value: number | null; look: MarkLook }[];
+  cells: Cell[];
   look: MarkLook;
   is_choosable: boolean;
   is_chosen: boolean;
   verdict: { is_good: boolean; rule: string; sentence: string } | null;
   anchor: Anchor | null;
+  /** The moment of the timeline when it came about. */
+  moment: number | null;
+  help: string;
+  strand: number | null;
+}
+
+export interface Cell {
+  text: string;
+  value: number | null;
+  look: MarkLook;
+  help: string;
+  /** A number that can be entered here, by its key in `InspectOptions.choices`. */
+  entry: { key: string; label: string; default: number } | null;
+}
+
+/** `moments[k]` has happened at moment `first + k + 1`. */
+export interface Timeline {
+  name: string;
+  course: { last: number; changes: number[]; changes_before: number };
+  at: number;
+  /** What is to be seen at moment 0. */
+  start: Moment | null;
+  first: number;
+  moments: Moment[];
+  /** Moments that were kept, where more happened. */
+  cut_after: number | null;
+  /** Whether the pass's next change comes after the last moment. */
+  leads_to_change: boolean;
+  kinds: { key: string; label: string; sign: string; is_upward: boolean }[];
+}
+
+export interface Moment {
+  word: string;
+  look: MarkLook;
+  rule: string;
+  sentence: string;
+  focus: Anchor | null;
+  marks: Mark[];
+  tokens: unknown[];
 }
 
 /** One, two or three sizes. */

@@ -12,7 +12,7 @@ use crate::output;
 pub struct Options {
     #[command(flatten)]
     work: Work,
-    /// Inspect after so many rewrites. Default: each pass where it begins.
+    /// Inspect after so many rewrites. Default: each pass where it begins, or ends if it shows what has happened.
     #[arg(long, value_name = "N")]
     stop: Option<usize>,
     /// Choose among what an inspection offers, by the keys of its JSON.

@@ -43,7 +43,7 @@ enum Command {
     Equiv(equiv::Options),
     /// Prints what passes do, event by event, as JSON lines.
     Trace(Box<trace::Options>),
-    /// Prints what passes show: candidates with their figures, and what each would change.
+    /// Prints what passes show: tables with figures and verdicts, and what happens moment by moment.
     Inspect(Box<inspect::Options>),
     /// Writes and reads permalinks.
     #[command(subcommand)]

@@ -69,11 +69,6 @@ impl<'a> IteratedFrontier<'a> {
         IteratedFrontier { cfg, dominators, stored: None, climbs: None, found, walked, current: 0 }
     }
 
-    /// Are frontiers stored, so that a set costs what its answer is large?
-    pub fn is_stored(&self) -> bool {
-        self.stored.is_some()
-    }
-
     /// The least set that holds the frontiers of `definitions` and of its own members, in reverse postorder. An
     /// unreachable definition has no frontier.
     pub fn of(&mut self, definitions: &[Block]) -> Vec<Block> {
@@ -84,21 +79,10 @@ impl<'a> IteratedFrontier<'a> {
 
     /// The same set in any order.
     pub fn in_any_order(&mut self, definitions: &[Block]) -> Vec<Block> {
-        if self.stored.is_none() {
-            return self.walk(definitions);
-        }
-        let mut frontier = Vec::new();
-        self.add_to(&mut frontier, definitions, usize::MAX);
-        frontier
-    }
-
-    /// Appends that set to `frontier`, in any order, where frontiers are stored. Gives whether it is complete: it stops
-    /// when there are more than `limit` members.
-    pub fn add_to(&mut self, frontier: &mut Vec<Block>, definitions: &[Block], limit: usize) -> bool {
+        let Some(stored) = &self.stored else { return self.walk(definitions) };
         self.current += 1;
-        let Some(stored) = &self.stored else { return false };
-        let before = frontier.len();
-        let mut seen = before;
+        let mut frontier: Vec<Block> = Vec::new();
+        let mut seen = 0;
         let mut starts = definitions.iter().copied();
         loop {
             let source = match starts.next() {
@@ -107,15 +91,12 @@ impl<'a> IteratedFrontier<'a> {
                     seen += 1;
                     frontier[seen - 1]
                 }
-                None => return true,
+                None => return frontier,
             };
             for &next in stored.of(source) {
                 if core::mem::replace(&mut self.found[next.index()], self.current) != self.current {
                     frontier.push(next);
                 }
-            }
-            if frontier.len() - before > limit {
-                return false;
             }
         }
     }

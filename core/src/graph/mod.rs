@@ -4,13 +4,12 @@
 //! of instructions. No algorithm recurses, so the depth of a program is no danger; each file states its bound.
 //!
 //! ```text
-//! Cfg ──▶ Dominators ──▶ frontiers, Ancestors
+//! Cfg ──▶ Dominators ──▶ frontiers
 //!  │  └─▶ PostDominators ──▶ ControlDependence
 //!  ├────▶ Loops ──▶ Frequencies
 //!  └────▶ PathNumbering
 //! ```
 
-mod ancestors;
 mod cfg;
 mod control_dependence;
 mod dominator_tree;
@@ -21,7 +20,6 @@ mod loops;
 mod path_numbering;
 mod post_dominators;
 
-pub use ancestors::Ancestors;
 pub use cfg::{Cfg, Edge};
 pub use control_dependence::ControlDependence;
 pub use dominator_tree::DominatorTree;

@@ -24,8 +24,9 @@
 //! `warpscope inspect` prints what passes show:
 //!
 //! ```text
-//! { "inspections": [ { "pass", "function", "stop": rewrites done, "title", "lead", "notes": [],
-//!                      "tables": [ { "name", "columns": [], "rows": [] } ], "legend": [], "marks": [] } ] }
+//! { "inspections": [ { "pass", "function", "stop": rewrites done, "title", "lead", "aside", "choices": [], "notes": [],
+//!                      "tables": [ { "name", "columns": [], "rows": [] } ], "trail": [], "legend": [], "marks": [],
+//!                      "strands": [], "graphs": [], "timeline": { "course", "first", "moments": [] }, "offers": [] } ] }
 //! ```
 //!
 //! where anchors name blocks and instructions by the numbers that a session gives them.
