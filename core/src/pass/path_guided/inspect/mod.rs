@@ -39,7 +39,7 @@ const PATH: &str = "path";
 const TITLE: &str = "Paths";
 
 /// An explanation of the table and the strands.
-const WHAT: &str = "Each row and each strand is one executed path: some save, some pay.";
+const WHAT: &str = "Each row and strand is an executed path: some save, some pay.";
 
 /// The inspector of a pass that is guided by paths.
 pub(in crate::pass) const fn inspector(
