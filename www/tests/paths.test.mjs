@@ -159,10 +159,10 @@ test("a statement goes its way moment by moment, by hand and by itself", async (
   assert.match(await page.getByTestId("block-n11").innerText().catch(() => page.getByTestId("block-n11").textContent()), /@p1 x = mul/);
   await page.keyboard.press("Home");
   await eventually("back at the source", async () => /^Next/.test(await lead(page)));
-  await page.getByTestId("path-pace").selectOption("4");
+  await page.getByTestId("moment-pace").selectOption("4");
   await page.getByTestId("inspection").getByTestId("ask").click();
   await eventually("it goes by itself", async () => (await place(page)).at === 1);
-  await eventually("and rests", async () => (await page.getByTestId("inspection").getByRole("button", { name: "Let it sink" }).count()) === 1 || (await page.getByTestId("ask").count()) === 0);
+  await eventually("and rests", async () => (await page.getByTestId("inspection").getByRole("button", { name: "Play the moments" }).count()) === 1 || (await page.getByTestId("ask").count()) === 0);
 });
 
 test("a link holds position and moment", async (t) => {
@@ -213,7 +213,7 @@ test("rows and bits are in sight, and what the terms mean is said", async (t) =>
   assert.ok(open.y + open.height <= pane.y + pane.height, "and the legend is");
   const legend = await page.getByTestId("terms-list").innerText();
   assert.match(legend, /T\[s\]\s+cycles of s/);
-  assert.match(legend, /avail\s+s comes to n5 along the path/);
+  assert.match(legend, /avail\s+X-APATHS: s comes to n5 along the path/);
   assert.doesNotMatch(legend, /T\[p\]/, "the program has the predicate");
   await page.keyboard.press("Enter");
   await page.setViewportSize({ width: 320, height: 800 });
