@@ -215,7 +215,7 @@ impl Session {
         step.entry().inspector.filter(|inspector| (inspector.applies)(&settings)).map(|inspector| (inspector, settings))
     }
 
-    /// What a pass shows of a function at the position. None if it shows nothing there.
+    /// An inspection of a function by a pass at the position. None if the pass shows nothing there.
     pub fn inspect(
         &self,
         pass: usize,

@@ -61,7 +61,7 @@ pub struct TableBuilder {
     /// Open blocks, each with the outermost one within reach.
     open: Vec<(Block, Block)>,
     rows: BTreeMap<u32, Row>,
-    /// By block: numbers that have holders there, once for each of them.
+    /// Numbers that have holders in each block, once for each holder.
     held_in: BTreeMap<Block, Vec<u32>>,
     events: usize,
 }
@@ -134,7 +134,7 @@ impl TableBuilder {
         ValueTable { scopes, rows }
     }
 
-    /// How many of the open scopes are out of reach.
+    /// Open scopes that are out of reach.
     fn out_of_reach(&self) -> usize {
         let reach = self.open.last().map(|&(_, reach)| reach);
         self.open.iter().position(|&(block, _)| Some(block) == reach).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! What a pass shows of itself at a position of a session: plain data, without a type of its own for any pass.
+//! Inspections of a pass at a position of a session: plain data, without a type of its own for any pass.
 //!
 //! ```text
 //! request     { choices: { "candidate": "3" } }
@@ -38,19 +38,19 @@ pub struct Request {
     pub moment: Option<usize>,
 }
 
-/// What a pass shows.
+/// An inspection.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Inspection {
     /// A heading, one word if possible.
     pub title: String,
-    /// What comes next, in a sentence.
+    /// The next step, in a sentence.
     pub lead: String,
     /// An explanation for those who see this for the first time; empty if none is needed.
     pub aside: String,
-    /// What a person may choose.
+    /// Choices that a person may make.
     pub choices: Vec<Choice>,
-    /// What is said about the choice that was made.
+    /// Sentences about the choice that was made.
     pub notes: Vec<Note>,
     /// Tables in the order in which they are shown.
     pub tables: Vec<Table>,
@@ -62,9 +62,9 @@ pub struct Inspection {
     pub strands: Vec<Strand>,
     /// Small graphs, drawn beside the blocks that their nodes are about.
     pub graphs: Vec<SmallGraph>,
-    /// Where the walk is, outermost first; empty if nothing is open.
+    /// The places of the walk, outermost first; empty if nothing is open.
     pub trail: Vec<Node>,
-    /// What happens moment by moment.
+    /// The moments, if something happens step by step.
     pub timeline: Option<Timeline>,
     /// Changes of the source that carry out what a person has entered.
     pub offers: Vec<Offer>,
@@ -83,7 +83,7 @@ impl Inspection {
 pub struct Choice {
     /// Its key in a [`Request`].
     pub key: String,
-    /// What is chosen, in a word or two.
+    /// The thing that is chosen, in a word or two.
     pub label: String,
     /// Whether the options are many, and belong into a list that opens.
     pub is_long: bool,
@@ -93,7 +93,7 @@ pub struct Choice {
     pub value: String,
     /// Options besides those.
     pub left_out: usize,
-    /// What was decided about the value.
+    /// The decision about the value.
     pub result: Option<Note>,
 }
 
@@ -103,11 +103,11 @@ pub struct Choice {
 pub struct ChoiceOption {
     /// Its value in a [`Request`].
     pub value: String,
-    /// What people read.
+    /// The text for people.
     pub label: String,
     /// A word beside it; empty if there is none.
     pub note: String,
-    /// What of the program it is about: selecting that chooses this.
+    /// The part of the program that it is about: selecting that chooses this.
     pub anchor: Option<Anchor>,
 }
 
@@ -115,7 +115,7 @@ pub struct ChoiceOption {
 #[derive(Clone, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Offer {
-    /// What it does, as an imperative.
+    /// The change, as an imperative.
     pub label: String,
     /// The whole source after it.
     pub source: String,
@@ -131,7 +131,7 @@ pub struct Note {
     pub look: Look,
     /// The sentence, with code between backticks.
     pub sentence: String,
-    /// What is said beside it in small letters.
+    /// A remark beside it in small letters.
     pub aside: String,
     /// Terms of the sentence, each with its meaning.
     pub terms: Vec<Term>,

@@ -32,7 +32,7 @@ pub enum Anchor {
     Before(u32),
 }
 
-/// How something looks, and what that says.
+/// A look, and its meaning.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Look {
@@ -45,7 +45,7 @@ pub enum Look {
     Bad,
     /// Came about just now.
     New,
-    /// Where things are now.
+    /// The place where things are now.
     Current,
     /// Out of reach, or still to come.
     Faint,
@@ -90,9 +90,9 @@ impl Look {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Mark {
-    /// Where.
+    /// The place.
     pub anchor: Anchor,
-    /// How it looks.
+    /// The look.
     pub look: Look,
     /// A sign or label; empty if the look says it all.
     pub text: String,
@@ -120,7 +120,7 @@ pub struct Strand {
     pub blocks: Vec<u32>,
     /// Its share of all executions, 0–1.
     pub share: f64,
-    /// What is said of it where somebody points at it.
+    /// A description for those who point at it.
     pub label: String,
 }
 
@@ -140,10 +140,10 @@ pub struct SmallGraph {
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Node {
-    /// What of the program it is about.
+    /// The part of the program that it is about.
     pub anchor: Anchor,
     /// Its name.
     pub label: String,
-    /// How it looks.
+    /// The look.
     pub look: Look,
 }

@@ -17,9 +17,9 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// Rows besides those.
     pub left_out: usize,
-    /// What is said of the rows that are left out, after their number.
+    /// Words about the rows that are left out, after their number.
     pub left_out_words: String,
-    /// What is said if there is no row.
+    /// Words in place of the rows if there are none.
     pub empty: String,
     /// The choice that choosing a row makes, by its key; empty if rows cannot be chosen.
     pub choice: String,
@@ -35,13 +35,13 @@ pub struct Column {
     pub index: String,
     /// `cycles`, `blocks`, `probability`; empty if it has none.
     pub unit: String,
-    /// What it means, in a sentence.
+    /// The meaning, in a sentence.
     pub help: String,
-    /// What its cells hold.
+    /// The kind of its cells.
     pub kind: ColumnKind,
 }
 
-/// What the cells of a column hold.
+/// A kind of cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum ColumnKind {
@@ -64,19 +64,19 @@ pub struct Row {
     pub key: String,
     /// One cell for each column.
     pub cells: Vec<Cell>,
-    /// How it looks.
+    /// The look.
     pub look: Look,
     /// Whether it can be chosen.
     pub is_choosable: bool,
     /// Whether it is.
     pub is_chosen: bool,
-    /// What was decided about it.
+    /// The decision about it.
     pub verdict: Option<Verdict>,
-    /// What of the program it is about.
+    /// The part of the program that it is about.
     pub anchor: Option<Anchor>,
     /// The moment of the timeline when it came about.
     pub moment: Option<usize>,
-    /// What is said of it as a whole; empty if nothing is.
+    /// A sentence about it as a whole; empty if there is none.
     pub help: String,
     /// Its place among the strands, if it is one of them.
     pub strand: Option<usize>,
@@ -86,15 +86,15 @@ pub struct Row {
 #[derive(Clone, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Cell {
-    /// What people read.
+    /// The text for people.
     pub text: String,
     /// The number that the text says, in the unit of the column.
     pub value: Option<f64>,
-    /// How it looks.
+    /// The look.
     pub look: Look,
     /// More of it; empty if there is no more.
     pub help: String,
-    /// What a person may enter here.
+    /// A number that a person may enter here.
     pub entry: Option<Entry>,
 }
 
@@ -104,7 +104,7 @@ pub struct Cell {
 pub struct Entry {
     /// Its key in a [`Request`](super::Request).
     pub key: String,
-    /// What it is, for those who do not see the column.
+    /// A name for those who do not see the column.
     pub label: String,
     /// The number as long as nobody enters another one.
     pub default: u64,

@@ -18,17 +18,17 @@ use super::{Anchor, Look, Mark};
 #[derive(Clone, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Timeline {
-    /// What goes through these moments, as the name of its controls.
+    /// The name of its controls.
     pub name: String,
     /// All moments, and the changes among them.
     pub course: Course,
     /// The moment that the inspection is about.
     pub at: usize,
-    /// What is to be seen at moment 0, before anything has happened; nothing if none.
+    /// The scene at moment 0, before anything has happened; none if there is nothing to see.
     pub start: Option<Moment>,
     /// Moments before the first of `moments`, without the start.
     pub first: usize,
-    /// What happened, in order: `moments[k]` has happened at moment `first + k + 1`.
+    /// Events in order: `moments[k]` has happened at moment `first + k + 1`.
     pub moments: Vec<Moment>,
     /// Moments that were kept, where more happened.
     pub cut_after: Option<usize>,
@@ -68,20 +68,20 @@ pub struct Course {
 #[derive(Clone, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Moment {
-    /// What happens, in a word.
+    /// The event, in a word.
     pub word: String,
     /// Whether it is good news.
     pub look: Look,
     /// The rule that fired, a word, or a number as the paper has it; empty if none did.
     pub rule: String,
-    /// What happens, in a sentence.
+    /// The event, in a sentence.
     pub sentence: String,
-    /// Where.
+    /// The place.
     pub focus: Option<Anchor>,
     /// Marks that are to be seen from now on. A text of the same look at the same place takes the place of an earlier
     /// moment's.
     pub marks: Vec<Mark>,
-    /// What tokens do.
+    /// Steps of tokens.
     pub tokens: Vec<TokenStep>,
 }
 
@@ -117,11 +117,11 @@ pub enum TokenStep {
     Returns {
         /// Its number.
         id: u32,
-        /// How the answer looks.
+        /// The look of the answer.
         look: Look,
         /// The answer in words.
         words: String,
-        /// How the answers met that it is made of; empty if there were none.
+        /// The meeting of the answers that it is made of; empty if there were none.
         meeting: String,
     },
     /// A token leaves a note.
@@ -130,20 +130,20 @@ pub enum TokenStep {
         id: u32,
         /// The note.
         text: String,
-        /// Where.
+        /// The place.
         at: Anchor,
     },
     /// All tokens are removed.
     Clears,
     /// The first note at a place is removed, since it has been carried out or nothing comes of it.
     Erases {
-        /// Where.
+        /// The place.
         at: Anchor,
     },
 }
 
 impl Timeline {
-    /// What happens at a moment, or is to be seen at moment 0; none if it is not told.
+    /// The event of a moment, or the scene at moment 0; none if it is not told.
     pub fn told(&self, moment: usize) -> Option<&Moment> {
         match moment.checked_sub(1) {
             None => self.start.as_ref(),
@@ -161,7 +161,7 @@ impl Timeline {
 }
 
 impl Course {
-    /// How many changes of the pipeline's entry are done where that moment is shown: those up to the one that it leads to.
+    /// Changes of the pipeline's entry that are done where that moment is shown: those up to the one that it leads to.
     pub fn step_of(&self, moment: usize) -> usize {
         match self.changes.len() {
             0 => self.changes_before,

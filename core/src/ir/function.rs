@@ -75,7 +75,7 @@ impl fmt::Display for ParamType {
     }
 }
 
-/// How a PTX function passes what is a parameter here. In PTX the parameter space holds copies of aggregates; here both
+/// A parameter's way into a PTX function. In PTX the parameter space holds copies of aggregates; here both
 /// sides have a pointer to a local array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Passing {
@@ -93,7 +93,7 @@ pub enum Passing {
 /// Size and alignment of an aggregate, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {
-    /// Bytes in all.
+    /// Size in bytes.
     pub bytes: u32,
     /// A power of two.
     pub align: u32,
@@ -108,7 +108,7 @@ pub struct ParamData {
     pub ty: ParamType,
     /// The register that holds it on entry. None for an array by value.
     pub reg: Option<Reg>,
-    /// How PTX passes it.
+    /// Its way into a PTX function.
     pub passing: Passing,
     /// How PTX declares it, if it was read from PTX.
     pub declaration: Option<Box<Declaration>>,
@@ -187,7 +187,7 @@ pub struct Function {
     pub params: Vec<ParamData>,
     /// The type returned, if any.
     pub returns: Option<Type>,
-    /// How PTX declares the value returned, if the function was read from PTX.
+    /// PTX's declaration of the value returned, if the function was read from PTX.
     pub result_declaration: Option<Box<Declaration>>,
     /// Registers, parameters' included.
     pub regs: PrimaryMap<Reg, RegData>,

@@ -1,4 +1,4 @@
-//! How a pass is asked what it shows.
+//! Inspectors of passes, and the position that they inspect.
 
 use core::ops::Range;
 
@@ -7,13 +7,13 @@ use crate::ir::{Func, Function, Module, WarpCounts};
 use crate::journal::{Event, Journal};
 use crate::pass::Settings;
 
-/// What an inspection is about.
+/// The subject of an inspection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
-    /// What the pass considers in the program at the position, before it changes that.
+    /// Opportunities in the program at the position, before the pass changes it.
     Next,
-    /// What the journal has kept of how the pass came to the position. Only a pass of which it has kept details of the
-    /// function, such as steps of a table or of questions, has anything to show.
+    /// Details that the journal has kept of how the pass came to the position. A pass without details of the function,
+    /// such as steps of a table or of questions, has nothing to show.
     Last,
 }
 
@@ -22,7 +22,7 @@ pub enum Subject {
 pub struct Inspector {
     /// The heading of its inspections.
     pub title: &'static str,
-    /// What they are about.
+    /// The subject of its inspections.
     pub subject: Subject,
     /// Whether they have a timeline of their own; then they are shown without being asked for.
     pub has_moments: bool,
@@ -32,7 +32,7 @@ pub struct Inspector {
     pub inspect: fn(&InspectedPosition<'_>, &Request) -> Option<Inspection>,
 }
 
-/// What is known beside a session.
+/// Knowledge beside a session.
 #[derive(Clone)]
 pub struct Surroundings<'a> {
     /// The passes of the pipeline's entry that led to the position.
@@ -59,7 +59,7 @@ pub struct InspectedPosition<'a> {
     pub module: &'a Module,
     /// The function that is looked at.
     pub func: Func,
-    /// What happened in the whole session.
+    /// Events of the whole session.
     pub journal: &'a Journal,
     /// The program before the first pass.
     pub start: &'a Module,
@@ -69,7 +69,7 @@ pub struct InspectedPosition<'a> {
     pub pass: usize,
     /// The settings of the pass.
     pub settings: &'a Settings,
-    /// What is known beside the session.
+    /// Knowledge beside the session.
     pub surroundings: Surroundings<'a>,
 }
 

@@ -80,7 +80,7 @@ pub trait Pass {
     /// What people are told about it.
     const INFO: PassInfo;
 
-    /// What it shows, if it shows anything.
+    /// Its inspector, if it shows anything.
     const INSPECTOR: Option<Inspector> = None;
 
     /// Rewrites the function. It either finds nothing more when run again, or its documentation says why not.
@@ -94,7 +94,7 @@ pub struct PassEntry {
     pub info: PassInfo,
     /// Its code.
     pub run: fn(&mut View<'_>, &Settings) -> Result<(), PassError>,
-    /// What it shows, if it shows anything.
+    /// Its inspector, if it shows anything.
     pub inspector: Option<Inspector>,
 }
 

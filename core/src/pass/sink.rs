@@ -92,11 +92,11 @@ enum Stays {
     Used(String),
 }
 
-/// Who uses registers at the beginnings of blocks.
+/// Uses of registers at the beginnings of blocks.
 struct Users<'a> {
     cfg: &'a Cfg,
     liveness: &'a Liveness,
-    /// What moved instructions read, by the block that they are in now.
+    /// Registers that moved instructions read, by the block that they are in now.
     moved: BTreeSet<(Block, Reg)>,
 }
 

@@ -48,7 +48,7 @@ pub struct Variable<'a> {
     pub scalar: Name<'a>,
     /// 2 or 4 after `.v2` or `.v4`, otherwise 1.
     pub lanes: u8,
-    /// Bytes after `.align`.
+    /// Alignment in bytes, if `.align` gives one.
     pub align: Option<u32>,
     /// The count of `%r<6>`.
     pub count: Option<u64>,

@@ -1,4 +1,4 @@
-//! What the passes of a session show, pass by pass.
+//! Inspections of the passes of a session, pass by pass.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -18,7 +18,7 @@ pub struct InspectReport {
     inspections: Vec<PassInspection>,
 }
 
-/// What one pass shows of one function.
+/// An inspection of one function by one pass.
 #[derive(Serialize)]
 struct PassInspection {
     pass: &'static str,

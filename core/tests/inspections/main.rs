@@ -1,4 +1,4 @@
-//! What passes show at the positions of a session.
+//! Inspections of passes at the positions of a session.
 
 mod azp;
 mod paths;
@@ -34,12 +34,12 @@ fn choices(chosen: &[(&str, &str)]) -> Request {
     Request { choices, moment: None }
 }
 
-/// What the first pass that shows something after `passes` shows of the first kernel, after so many events of the session.
+/// The inspection of the first kernel by the first pass that shows something after `passes`, after so many events.
 fn inspect(session: &mut Session, passes: Range<usize>, done: usize, request: &Request) -> Option<Inspection> {
     inspect_with(session, done, request, Surroundings::none(passes))
 }
 
-/// The same, with what is known beside the session.
+/// An inspection with knowledge beside the session.
 fn inspect_with(
     session: &mut Session,
     done: usize,
@@ -56,7 +56,7 @@ fn row(inspection: &Inspection, is_it: impl Fn(&Row) -> bool) -> &Row {
     inspection.tables[0].rows.iter().find(|row| is_it(row)).expect("a row")
 }
 
-/// What a pass of that heading among `passes` shows of the first kernel, after so many events of the session.
+/// The inspection of the first kernel by a pass of that heading among `passes`, after so many events of the session.
 fn inspect_kept(
     session: &mut Session,
     (title, passes): (&str, Range<usize>),

@@ -19,7 +19,7 @@ fn paths(program: &str, pipeline: &str, chosen: &[(&str, &str)]) -> Inspection {
     inspect(&mut open(program, pipeline, false), 0..0, 0, &choices(chosen)).expect("paths")
 }
 
-/// The same, with the text of the program at hand.
+/// An inspection with the text of the program at hand.
 fn paths_of(text: &str, pipeline: &str, chosen: &[(&str, &str)]) -> Inspection {
     let surroundings = Surroundings { source: text, ..Surroundings::none(0..0) };
     inspect_with(&mut open(text, pipeline, false), 0, &choices(chosen), surroundings).expect("paths")

@@ -87,8 +87,8 @@ fn function_name(declaration: &str) -> Option<&str> {
     after.trim().split(['(', '.']).next().map(str::trim)
 }
 
-/// What hosts and linkers see: kernels, functions and variables of the whole file, each with all that it declares, and by the
-/// function's name where it is one. A forward declaration says nothing beside its definition.
+/// Declarations that hosts and linkers see: kernels, functions and variables of the whole file, each with all that it
+/// declares, and by the function's name where it is one. A forward declaration says nothing beside its definition.
 fn interface(source: &str) -> BTreeSet<(Option<String>, String)> {
     let declarations = declarations(source);
     let definitions = declarations.iter().filter(|(_, has_body)| *has_body);

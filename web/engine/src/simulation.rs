@@ -353,7 +353,7 @@ fn lane_group(view: &WarpView, at: usize, label: impl Fn(u32) -> String) -> Lane
 /// Warp instructions after which a run that only counts what warps execute is given up.
 const COUNTING_FUEL: u64 = 5_000_000;
 
-/// What warps execute in a run of the program as it is, if that is known soon.
+/// Counts what warps execute in a run of the program as it is, if that is known soon.
 pub fn count_warps(module: &Module, kernel: Func, settings: &Settings) -> Option<WarpCounts> {
     let fuel = settings.fuel.map_or(COUNTING_FUEL, |fuel| fuel.min(COUNTING_FUEL));
     let settings = Settings { fuel: Some(fuel), ..settings.clone() };

@@ -221,7 +221,7 @@ fn declare_measured(module: &mut Module, kernel: Func, settings: &Settings) -> O
     }
 }
 
-/// What a pass shows, as the view lists it; none of what has been kept of a walk or of questions, which the page draws by
+/// An inspection as the view lists it; none of those of a walk or of questions, which the page draws by
 /// [`value_walk`] and [`questions`].
 fn inspected(step: &Step, title: &str) -> Option<InspectedPass> {
     let inspector = step.entry().inspector.filter(|inspector| inspector.subject == Subject::Next)?;

@@ -19,12 +19,12 @@ pub struct Heard {
     pub questions: Rc<Questions>,
 }
 
-/// What a pass shows, and what was asked for that.
+/// An inspection, and the request for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
     /// What was asked.
     pub asked: Inspect,
-    /// What is shown.
+    /// The inspection.
     pub inspection: Rc<Inspection>,
 }
 

@@ -68,7 +68,7 @@ pub enum Sheet {
     Walk,
     /// The compared texts.
     Lines,
-    /// What a pass shows, by its place in the view's list.
+    /// An inspection, by its place in the view's list.
     Inspected(usize),
 }
 

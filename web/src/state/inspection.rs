@@ -1,4 +1,4 @@
-//! What a pass shows, what a person has chosen in it, and at which of its moments it is shown.
+//! The inspection of a pass, the choices that a person has made in it, and the moment at which it is shown.
 
 use std::rc::Rc;
 
@@ -32,7 +32,7 @@ impl Lab {
         passes.filter(move |info| info.name == pass).filter_map(|info| info.shows.as_deref())
     }
 
-    /// What the pass shows in the program that is shown, once the engine has told it; perhaps with an older choice.
+    /// The inspection of the program that is shown, once the engine has answered; perhaps with an older choice.
     pub fn inspection(&self) -> Option<&Rc<Inspection>> {
         self.answered_here().map(|answered| &answered.inspection)
     }
@@ -56,7 +56,7 @@ impl Lab {
         self.inspected.as_ref().is_some_and(|answered| answered.asked == *question)
     }
 
-    /// The same question if the answer is not known.
+    /// The question for what the pass shows, if the answer is not known.
     pub fn inspect(&self) -> Option<Inspect> {
         self.inspect_question().filter(|question| !self.knows_answer(question))
     }
@@ -66,7 +66,7 @@ impl Lab {
         self.inspect_question().is_some_and(|question| self.knows_answer(&question))
     }
 
-    /// The same as [`Lab::inspection`], where it is about what has been chosen: its marks belong on graph and text.
+    /// The inspection if it is about what has been chosen: its marks belong on graph and text.
     pub fn marked(&self) -> Option<&Rc<Inspection>> {
         let answered = self.answered_here()?;
         let has_marks = !answered.inspection.marks.is_empty();

@@ -28,7 +28,7 @@ pub struct Lab {
     pub walk_at: Option<usize>,
     /// The last answer about questions that a pass asks.
     pub heard: Option<Rc<Heard>>,
-    /// What has been chosen in what a pass shows, by key.
+    /// Choices in the inspection of a pass, by key.
     pub choices: BTreeMap<String, String>,
     /// The last answer about that.
     pub inspected: Option<Rc<Answered>>,

@@ -135,7 +135,7 @@ fn order(a: &Surveyed, b: &Surveyed, best: Option<u32>) -> Ordering {
     (a_other, a_fails).cmp(&(b_other, b_fails)).then(by_figures).then(a.number.cmp(&b.number))
 }
 
-/// What comes next, in a sentence.
+/// The next step, in a sentence.
 fn lead(func: &Function, candidates: &[Surveyed], has_profile: bool, best: Option<u32>, round: usize) -> String {
     if !has_profile {
         return NO_PROFILE.into();

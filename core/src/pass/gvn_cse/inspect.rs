@@ -35,7 +35,7 @@ const MOST_ROWS: usize = 2_000;
 /// Later hits and refusals are counted, not listed.
 const MOST_FINDINGS: usize = 2_000;
 
-/// Of more moments those around the one that is shown are told.
+/// Longer timelines are cut around the moment that is shown.
 const MOST_MOMENTS: usize = 2_000;
 
 const OUT_OF_REACH: &str = "out of reach in this mode";

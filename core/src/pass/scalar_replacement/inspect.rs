@@ -24,7 +24,7 @@ use crate::journal::{Inquiry, Journal, MAX_DETAILS};
 use crate::pass::{InspectedPosition, Inspector, Subject};
 use crate::trace::QuestionEvent;
 
-/// Of more moments those around the one that is shown are told.
+/// Longer timelines are cut around the moment that is shown.
 const MOST_MOMENTS: usize = 12_000;
 
 /// The inspector of passes that ask questions.

@@ -25,7 +25,7 @@ pub(super) struct Body {
     pub head: String,
     /// Declarations of its other names, each as a function without a body.
     pub alias_heads: String,
-    /// What each of them is a name of.
+    /// The alias directives of these names.
     pub aliases: String,
     pub declarations: String,
     pub text: String,

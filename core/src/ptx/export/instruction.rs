@@ -15,7 +15,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// How a call fills a parameter.
+/// The content of a call's parameter.
 enum Argument {
     Value(Type, String),
     /// With the address of the local array.

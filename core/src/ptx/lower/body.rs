@@ -18,7 +18,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Bytes of a parameter, and what is said of more: the parameter space of a kernel holds 32 KiB since sm_70.
+/// Most bytes of a parameter, and the message about more: the parameter space of a kernel holds 32 KiB since sm_70.
 const MAX_PARAM_BYTES: u32 = 32_768;
 const PARAM_LIMIT: &str = "a parameter holds at most 32 KiB";
 

@@ -1,4 +1,4 @@
-//! What the page shows of a pass, in the core's own terms.
+//! The request for an inspection, which is answered in the core's own terms.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ pub struct Inspect {
     pub position: Position,
     /// Which of [`View::inspected`](super::View::inspected) is asked.
     pub which: usize,
-    /// How the program is run, where it is counted what warps execute.
+    /// Settings of the run that counts what warps execute.
     pub settings: Settings,
-    /// What a person has chosen in it, by key.
+    /// Choices that a person has made in it, by key.
     pub choices: BTreeMap<String, String>,
 }

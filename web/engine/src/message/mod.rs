@@ -40,7 +40,7 @@ pub enum Request {
     Look(Look),
     /// Which questions does the pass at that position ask?
     Listen(Listen),
-    /// What does a pass show there?
+    /// Asks for the inspection of a pass there.
     Inspect(Inspect),
     /// What do these programs compute, and in how many cycles?
     Simulate(Simulate),

@@ -135,7 +135,7 @@ pub struct View {
     pub walk: Option<ValueWalk>,
     /// The moments of the pass at the position, if that asks questions.
     pub questions: Option<Course>,
-    /// What passes show at the position; see [`Inspect`](super::Inspect).
+    /// Inspections at the position; see [`Inspect`](super::Inspect).
     pub inspected: Vec<InspectedPass>,
     /// The compared texts, line by line.
     pub diff: Vec<DiffLine>,

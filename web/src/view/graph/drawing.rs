@@ -50,7 +50,7 @@ pub struct Props {
     pub selected: Option<Selection>,
     /// The runs whose heat is shown.
     pub runs: Option<Shared<message::Simulated>>,
-    /// What a pass marks.
+    /// The inspection whose marks are drawn.
     pub marked: Option<Shared<Inspection>>,
     /// Where to say what a person did.
     pub act: Callback<Action>,
@@ -297,7 +297,7 @@ fn is_removed(marks: &LineMarks<'_>, inst: u32) -> bool {
     marks.at(inst).is_some_and(|(look, _)| look == Look::Removed)
 }
 
-/// How many lines that are not drawn have which sign.
+/// Numbers of lines that are not drawn, by their sign.
 fn marked_below(marks: &LineMarks<'_>, lines: &[message::GraphLine]) -> String {
     let mut signs: BTreeMap<(Look, &str), usize> = BTreeMap::new();
     for mark in lines.iter().filter_map(|line| marks.at(line.inst)).filter(|(_, sign)| !sign.is_empty()) {

@@ -27,7 +27,7 @@ pub struct StrandsProps {
     pub view: Shared<View>,
     /// Where everything stands.
     pub placement: Shared<Placement>,
-    /// What the strands are of.
+    /// The inspection that the strands are of.
     pub told: Shared<Inspection>,
     /// The path that stands out.
     pub chosen: Option<usize>,

@@ -18,14 +18,14 @@ const CHARACTER: f64 = 7.3;
 /// Characters of a label beside a block.
 const MOST_CHARACTERS: usize = 26;
 
-/// What there is to draw of moments.
+/// The moments to draw.
 #[derive(PartialEq, yew::Properties)]
 pub struct WayProps {
-    /// Whose graph it is.
+    /// The view that the graph is of.
     pub view: Shared<View>,
-    /// Where everything stands.
+    /// Places of blocks and lines.
     pub placement: Shared<Placement>,
-    /// What the moments are of.
+    /// The inspection that the moments are of.
     pub told: Shared<Inspection>,
     /// The moment that is shown.
     pub moment: usize,
@@ -33,12 +33,12 @@ pub struct WayProps {
     pub is_ground: bool,
 }
 
-/// What is at a place.
+/// Marks at a place.
 #[derive(Clone, Default)]
 struct Sign<'a> {
     label: Option<&'a str>,
     is_removed: bool,
-    /// What becomes true or false there.
+    /// Predicates that become true or false there.
     causes: Vec<&'a str>,
     is_new: bool,
 }
@@ -65,7 +65,7 @@ pub fn Way(WayProps { view, placement, told, moment, is_ground }: &WayProps) -> 
     }
 }
 
-/// What is at which place after a moment.
+/// Signs by their places after a moment.
 fn signs<'a>(marks: &[(usize, &'a Mark)], moment: usize) -> Vec<(&'a Anchor, Sign<'a>)> {
     let mut signs: Vec<(&Anchor, Sign<'_>)> = Vec::new();
     for (at, mark) in marks {
@@ -87,7 +87,7 @@ fn signs<'a>(marks: &[(usize, &'a Mark)], moment: usize) -> Vec<(&'a Anchor, Sig
     signs
 }
 
-/// Where things are.
+/// Places of things.
 struct Map<'a> {
     graph: &'a Graph,
     placement: &'a Placement,
@@ -105,7 +105,7 @@ impl Map<'_> {
         Some(row_in_block(block, row))
     }
 
-    /// What has been passed so far, and where it stopped.
+    /// The parts that have been passed so far, and the place of a stop.
     fn wet(&self, mark: &Mark, is_new: bool) -> Option<Html> {
         let class = |kind: &str| {
             let partial = if mark.look == Look::Partial { " partial" } else { "" };
@@ -139,7 +139,7 @@ impl Map<'_> {
         }
     }
 
-    /// What is put at a place.
+    /// The sign at a place.
     fn sign(&self, anchor: &Anchor, sign: &Sign<'_>) -> Option<Html> {
         let (left, right, y) = match *anchor {
             Anchor::Before(inst) => {
@@ -191,7 +191,7 @@ impl Map<'_> {
         })
     }
 
-    /// Where there is room for the texts of a line: to its right, to its left, or behind its block's name, with what does not
+    /// The side with room for the texts of a line: its right, its left, or after its block's name, with what does not
     /// fit there above it.
     fn side(&self, (left, right, y): (f64, f64, f64), texts: &[(&str, String)]) -> Side {
         let characters = texts.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
@@ -226,12 +226,12 @@ impl Map<'_> {
     }
 }
 
-/// Where the texts of a line stand.
+/// The side of a line that its texts are on.
 #[derive(Clone, Copy)]
 enum Side {
     Right,
     Left,
-    /// Up to here, with the last on this line: behind the block's name, or above the block if that is too long.
+    /// Up to here, with the last on this line: after the block's name, or above the block if that is too long.
     Named {
         right: f64,
         y: f64,

@@ -1,4 +1,4 @@
-//! What may be chosen: among many options from a list that opens, among few from a row of buttons. What was decided about the
+//! Choices: among many options from a list that opens, among few from a row of buttons. The decision about the
 //! chosen one is below them.
 
 use warpscope_engine::message::inspect::{Choice, ChoiceOption, Inspection, Look, Note};

@@ -30,7 +30,7 @@ impl<'a> LineMarks<'a> {
         self.insts.get(&inst).copied()
     }
 
-    /// What is to be inserted before an instruction.
+    /// The label of an insertion before an instruction.
     pub fn before(&self, inst: u32) -> Option<&'a str> {
         self.before.get(&inst).copied()
     }

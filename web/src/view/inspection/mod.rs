@@ -1,5 +1,5 @@
-//! What a pass shows, whatever pass it is: moments, a sentence, choices, tables with verdicts, the meanings of the marks. What
-//! is chosen is marked on graph and text.
+//! An inspection of a pass, whatever pass it is: moments, a sentence, choices, tables with verdicts, the meanings of the
+//! marks. The chosen row is marked on graph and text.
 
 mod choices;
 mod marks;
@@ -68,7 +68,7 @@ fn stepper(lab: &Snapshot, told: &Told, act: &Callback<Action>) -> Html {
     .html(act)
 }
 
-/// What comes next, or at a later moment what has happened.
+/// The next step, or at a later moment the event.
 fn happened(lab: &Lab, told: &Told) -> Html {
     let at = lab.own_moment().map_or(0, |(at, _)| at);
     let moment = told.timeline.as_ref().and_then(|timeline| timeline.told(at)).filter(|_| at > 0);
@@ -85,7 +85,7 @@ fn happened(lab: &Lab, told: &Told) -> Html {
     }
 }
 
-/// What the signs mean, and how many marks have each.
+/// The meanings of the signs, and the number of marks that have each.
 fn legend(keys: &[Key]) -> Html {
     let entry = |key: &Key| {
         html! {
@@ -111,7 +111,7 @@ fn note(note: &Note) -> Html {
     }
 }
 
-/// What a person has entered, which can be taken back or written into the program.
+/// The entered numbers, which can be taken back or written into the program.
 fn entered(lab: &Snapshot, told: &Told, act: &Callback<Action>) -> Html {
     let offer = |offer: &Offer| {
         let source = offer.source.clone();

@@ -83,7 +83,7 @@ fn head(column: &Column) -> Html {
     }
 }
 
-/// What columns and terms mean, opened beside the choice.
+/// The meanings of columns and terms, opened beside the choice.
 pub fn help(told: &Inspection, result: Option<&Note>) -> Html {
     let columns = told.tables.iter().flat_map(|table| &table.columns).filter(|column| column.kind == ColumnKind::Flag);
     let columns: Vec<&Column> = columns.collect();

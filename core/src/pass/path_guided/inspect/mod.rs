@@ -1,5 +1,5 @@
-//! What passes that are guided by paths show: one of the statements that they consider, one of the joins or branches in its
-//! way, the executed paths with the sets of that, and the statement's way, moment by moment.
+//! Inspections of passes that are guided by paths: one of the statements that they consider, one of the joins or branches
+//! in its way, the executed paths with the sets of that, and the statement's way, moment by moment.
 //!
 //! ```text
 //! request     { statement: "4", join: "8", path: "0", frequency.0-1-4-6: "20" }
@@ -70,7 +70,7 @@ pub(in crate::pass) struct SetColumn {
     pub name: &'static str,
     /// The name of the set in the paper; empty if it has none.
     pub set: &'static str,
-    /// What holds of the paths in it, with `{}` for the join or branch.
+    /// The property of the paths in it, with `{}` for the join or branch.
     pub meaning: &'static str,
 }
 
@@ -81,9 +81,9 @@ impl SetColumn {
     }
 }
 
-/// What a pass considers in a function.
+/// The findings of a pass in a function.
 pub(in crate::pass) struct Findings<'a> {
-    /// What comes next, in a sentence.
+    /// The next step, in a sentence.
     pub lead: String,
     /// The statements, those first that matter most.
     pub statements: Vec<StatementRow>,
@@ -119,7 +119,7 @@ pub(in crate::pass) struct ShownStatement {
     pub rule: String,
     /// The decision, in a sentence.
     pub verdict: String,
-    /// What warps pay for it; empty if that is not known.
+    /// The price that warps pay for it; empty if that is not known.
     pub warps: String,
     /// The joins or branches that it could reach.
     pub points: Vec<DecisionPoint>,

@@ -98,7 +98,7 @@ fn usual(found: &Survey) -> Option<Inst> {
     sinks.or_else(|| found.statements.iter().find(weighed)).map(|surveyed| surveyed.occurrences[0])
 }
 
-/// What was found, in words.
+/// The findings, in words.
 struct SinkReport<'a> {
     module: &'a Module,
     func: &'a Function,
@@ -177,7 +177,7 @@ impl SinkReport<'_> {
         })
     }
 
-    /// What warps pay, beside what paths do.
+    /// The price that warps pay, beside that of paths.
     fn warps(&self, surveyed: &Surveyed, detail: &Detail, is_by_choice: bool) -> String {
         let Some((before, after)) = detail.warp_cycles else { return String::new() };
         let cycles = warp_cycles(before, after);

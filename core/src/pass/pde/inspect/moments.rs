@@ -33,7 +33,7 @@ impl SinkReport<'_> {
         moments
     }
 
-    /// Where the statement is, and where it is delayed, as far as it comes at a time.
+    /// The place of the statement, and the places where it is delayed, as far as it comes at a time.
     fn waves(&self, surveyed: &Surveyed, detail: &Detail) -> Vec<Moment> {
         let text = format!("`{}`", self.text(surveyed.occurrences[0]));
         let waves = detail.flood.iter().map(|flooded| flooded.wave).max().map_or(0, |last| last + 1);
@@ -85,7 +85,7 @@ impl SinkReport<'_> {
         is_refused && !detail.flood.iter().any(is_at) && detail.flood.iter().any(leads_there)
     }
 
-    /// Where it is inserted, and where it is removed again as nobody needs it.
+    /// Insertions, and removals of those that nobody needs.
     fn landings(&self, surveyed: &Surveyed, detail: &Detail) -> Vec<Moment> {
         let mut inserted: Vec<String> = Vec::new();
         for landed in &detail.landings {

@@ -92,7 +92,7 @@ fn usual(found: &Survey) -> Option<Inst> {
     weighed.or(found.redundancies.first())?.evaluations.first().copied()
 }
 
-/// What was found, in words.
+/// The findings, in words.
 struct HoistReport<'a> {
     module: &'a Module,
     func: &'a Function,

@@ -35,7 +35,7 @@ enum HoistStep {
 
 /// A step, and how it comes about.
 struct Hoisting {
-    /// How many steps come before it.
+    /// Steps before it.
     wave: usize,
     /// The edge that is gone back.
     by: Option<(Block, Block)>,
@@ -75,7 +75,7 @@ impl HoistReport<'_> {
         moments
     }
 
-    /// Where it is needed, and how it comes up, an edge at a time.
+    /// The places where it is needed, and its way up, an edge at a time.
     fn waves(&self, way: &[Hoisting], detail: &Detail) -> Vec<Moment> {
         let waves = way.iter().map(|hoisting| hoisting.wave).max().map_or(0, |last| last + 1);
         let moment = |wave: usize| {
@@ -92,7 +92,7 @@ impl HoistReport<'_> {
         (0..waves).map(moment).collect()
     }
 
-    /// Where it is evaluated, as the value is not at hand there.
+    /// The places where it is evaluated, as the value is not at hand there.
     fn inserted(&self, detail: &Detail) -> Option<Moment> {
         let label = detail.replaced.first().map(|&inst| self.expression(inst)).unwrap_or_default();
         let mut all: Vec<String> = detail.inserted.iter().map(|&position| self.place(position)).collect();
