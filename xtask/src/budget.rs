@@ -1,8 +1,9 @@
-//! What the first view weighs: everything in `dist/` that the page loads before anybody clicks, compressed as a
-//! web server would.
+//! Compressed sizes: of the first view, which is everything in `dist/` that the page loads before anybody clicks, and of the
+//! two engines, which every reader pays for after that.
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use flate2::Compression;
@@ -15,6 +16,10 @@ const BUDGET: usize = 500_000;
 
 /// Over the budget by more than this share, the build fails.
 const TOLERANCE: f64 = 0.05;
+
+/// Compressed bytes of an engine that are wanted, and those from which the build fails.
+const ENGINE_GOAL: usize = 1_200_000;
+const ENGINE_LIMIT: usize = 2_150_000;
 
 /// What the page loads only when asked. A browser test holds the page to this list.
 const ON_DEMAND: [&str; 6] =
@@ -38,6 +43,17 @@ pub fn check(draft: bool) -> Result<()> {
     println!("    {:>7.1} KB  of {} KB", total as f64 / 1000.0, BUDGET / 1000);
     if !draft && total as f64 > BUDGET as f64 * (1.0 + TOLERANCE) {
         bail!("the first view weighs {total} bytes compressed; the budget is {BUDGET}");
+    }
+    Ok(())
+}
+
+/// Prints the compressed size of an engine, and fails if it is over the limit. A draft is only measured.
+pub fn check_engine(name: &str, wasm: &Path, draft: bool) -> Result<()> {
+    let size = compressed_size(&fs::read(wasm)?)?;
+    println!("==> size of the {name}, compressed");
+    println!("    {:>7.1} KB  of {} KB, at most {}", size as f64 / 1000.0, ENGINE_GOAL / 1000, ENGINE_LIMIT / 1000);
+    if !draft && size > ENGINE_LIMIT {
+        bail!("the {name} weighs {size} bytes compressed; the limit is {ENGINE_LIMIT}");
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::{progress, setup, site, tools, workspace};
+use crate::{budget, progress, setup, site, tools, workspace};
 
 /// What of `pkg/` is published as it stands.
 const FILES: [&str; 6] = ["package.json", "README.md", "index.js", "node.js", "api.js", "index.d.ts"];
@@ -31,6 +31,7 @@ pub fn pack() -> Result<PathBuf> {
         for file in ["engine.js", "engine_bg.wasm"] {
             fs::copy(bindings.join(file), out.join(file))?;
         }
+        budget::check_engine("npm engine", &out.join("engine_bg.wasm"), false)?;
         let name = tools::read(tools::npm(&out).args(["pack", "--silent"]))?;
         Ok(out.join(name.trim()))
     })

@@ -26,7 +26,8 @@ pub fn build(options: &Options) -> Result<()> {
     setup::setup()?;
     binaries(&["page", "worker"], options.draft)?;
     progress::step("assemble dist/", assemble)?;
-    budget::check(options.draft)
+    budget::check(options.draft)?;
+    budget::check_engine("worker", &workspace::dist().join("worker_bg.wasm"), options.draft)
 }
 
 /// Compiles the binaries of those names to WebAssembly and makes their [`bindings`], each on a thread of its own: shrinking
