@@ -249,6 +249,18 @@ fn aliases_are_kept_and_called() {
             assemble_with(&ptxas, &[], "aliases", &ptx.text);
         }
     }
+    let in_registers = source(".alias other, plus;")
+        .replace("(.param .b32 r) other(.param .b32 a)", "(.reg .u32 %rr) other(.reg .u32 %ra)")
+        .replace("(.param .b32 r) plus(.param .b32 a)", "(.reg .u32 %rr) plus(.reg .u32 %ra)")
+        .replace(
+            "ld.param.b32 %x, [a];\nadd.u32 %x, %x, 7;\nst.param.b32 [r], %x;",
+            "add.u32 %x, %ra, 7;\nmov.u32 %rr, %x;",
+        );
+    let ptx = export(&import(&in_registers).module);
+    assert!(ptx.text.contains("\n.visible .func (.param .b32 rr) other(.param .b32 ra);\n"), "{}", ptx.text);
+    if let Some(ptxas) = assembler() {
+        assemble_with(&ptxas, &[], "aliases-in-registers", &ptx.text);
+    }
     for (alias, wanted) in [
         (".alias other, nothing;", "`nothing` is no function with a body in this file"),
         (".alias other, k;", "`k` is no function with a body in this file"),

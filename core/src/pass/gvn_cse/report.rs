@@ -41,7 +41,7 @@ pub(super) struct Report<'a> {
     root: PackedOption<Block>,
     /// The block that the walk came to last.
     at: PackedOption<Block>,
-    /// Where registers came to hold numbers, the last place last, and what the numbers stand for. Empty while the
+    /// Places where registers came to hold numbers, the last one last, and the meanings of the numbers. Empty while the
     /// trace is off.
     written: BTreeMap<(Reg, u32), Vec<Written>>,
 }

@@ -512,7 +512,7 @@ impl Planner<'_> {
         statement.occurrences.iter().any(|occurrence| is_live_behind(occurrence.node()))
     }
 
-    /// What lies behind a statement that is needed.
+    /// The region after a statement that is needed.
     pub fn behind(&self, statement: &Statement, scratch: &mut Scratch) -> Result<Region, Behind> {
         let Scratch { liveness, places, .. } = scratch;
         match self.search_behind(statement, liveness, |_| false).all(places) {

@@ -1,4 +1,4 @@
-//! What lies behind a statement: the search for the region that it could sink to, and for what could be gained in it.
+//! The search for the region that a statement could sink to, and for the gain in it.
 //!
 //! ```text
 //! a: x = s  ─▶ b: uses x        found are a, b, c: it could sink to b, and be dropped in c, where x is dead. What lies behind
@@ -43,7 +43,7 @@ const MOST_NODES: usize = 4096;
 /// Sums of executions that are made in another order differ by less than this share.
 const ROUNDING: f64 = 1e-9;
 
-/// What lies behind a statement, if nothing has to be made of what was found there.
+/// The region after a statement, if nothing has to be made of it.
 pub(super) enum Behind {
     /// Nothing that it would be dropped in.
     NothingDead,

@@ -60,7 +60,7 @@ pub struct Survey {
     pub estimated: Option<Estimated>,
     /// Do warps pay rather than paths?
     pub is_by_warp: bool,
-    /// What may sink, in the order in which the pass looks at it.
+    /// Statements that may sink, in the order in which the pass considers them.
     pub statements: Vec<Surveyed>,
     /// The statements that the pass would sink in this round, by their places in that list.
     pub round: Vec<usize>,

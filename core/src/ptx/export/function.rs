@@ -9,8 +9,8 @@ use super::requirements::{self, Needs};
 use super::unassigned::may_be_read_unassigned;
 use super::{PlainLoad, Problem, aggregates, memory_type, param_type, passed_type};
 use crate::ir::{
-    Block, Declaration, Extent, Func, FuncKind, Function, Inst, InstData, Module, Op, Opcode, Operand, ParamData,
-    ParamType, Passing, Reg, Space, Special, Type,
+    Block, Extent, Func, FuncKind, Function, Inst, InstData, Module, Op, Opcode, Operand, ParamData, ParamType,
+    Passing, Reg, Space, Special, Type,
 };
 use crate::text::{Diagnostic, instruction_text};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -42,12 +42,12 @@ pub(super) struct Inexpressible;
 pub(super) type Written<T> = Result<T, Inexpressible>;
 
 /// The lines up to the opening brace.
-fn head(func: &Function, declaration: Option<&Declaration>, name: &str, names: &LocalNames<'_>) -> String {
+fn head(func: &Function, name: &str, names: &LocalNames<'_>) -> String {
     let params = func.params.iter().zip(&names.params);
     let params = params.filter(|(param, _)| matches!(param.passing, Passing::Value | Passing::Aggregate(_)));
     let params: Vec<String> = params.map(|(param, name)| param_declaration(func.kind, param, name)).collect();
     let list = if params.is_empty() { String::new() } else { format!("\n\t{}\n", params.join(",\n\t")) };
-    let (before, after) = match (declaration, func.kind) {
+    let (before, after) = match (func.declaration.as_deref(), func.kind) {
         (Some(declaration), _) => (declaration.before.as_str(), declaration.after.as_str()),
         (None, FuncKind::Kernel) => (".visible .entry", ""),
         (None, FuncKind::Func) => (".func", ""),
@@ -93,11 +93,11 @@ pub(super) fn param_declaration(kind: FuncKind, param: &ParamData, name: &str) -
 pub(super) fn body(module: &Module, names: &ModuleNames, id: Func) -> Body {
     let func = &module.funcs[id];
     let mut writer = Writer::new(module, names, func);
-    let head = head(func, func.declaration.as_deref(), &names.funcs[id], &writer.locals);
+    let head = head(func, &names.funcs[id], &writer.locals);
     let (mut alias_heads, mut aliases) = (String::new(), String::new());
     for alias in &func.aliases {
         writer.needs = writer.needs.and(requirements::ALIAS);
-        let _ = writeln!(alias_heads, "\n{};", self::head(func, Some(alias), &alias.name, &writer.locals));
+        let _ = writeln!(alias_heads, "\n{} {}{};", alias.before, alias.name, alias.after);
         let _ = writeln!(aliases, "\n.alias {}, {};", alias.name, names.funcs[id]);
     }
     if let Some(param) = super::unsupported_param(func) {

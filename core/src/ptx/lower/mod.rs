@@ -320,11 +320,10 @@ impl<'a> Context<'a> {
                 (Some(func), Some(prototype)) => {
                     let source = sources[func.index()];
                     if FuncType::of(prototype, 0) == FuncType::of(source, 0) {
-                        let declaration = body::declaration(&prototype.before, name.text, &prototype.directives);
                         let known = aliases.entry(func).or_default();
                         self.funcs.insert(name.text, func);
                         self.aliases.insert(name.text, known.len() as u32);
-                        known.extend(declaration.map(|declaration| *declaration));
+                        known.push(self::prototype(prototype));
                         continue;
                     }
                     let message = format!("`{}` and `{}` take or return other values", name.text, target.text);
@@ -506,7 +505,11 @@ fn declaration_in_file(variable: &Variable<'_>) -> Declaration {
 fn prototype(source: &Source<'_>) -> Declaration {
     let list = |variables: &[Variable<'_>]| {
         let variables = variables.iter().map(|variable| match variable.space {
-            "reg" => format!(".reg .{} {}", variable.scalar.text, variable.name.text),
+            // Parameters in registers come out in memory, as those of definitions do.
+            "reg" => {
+                let bits = Type::from_name(variable.scalar.text).map_or(32, |ty| ty.bits().max(32));
+                format!(".param .b{bits} {}", names::clean(variable.name.text))
+            }
             _ => format!("{} {}{}", variable.before, variable.name.text, variable.after),
         });
         format!("({})", variables.collect::<Vec<_>>().join(", "))

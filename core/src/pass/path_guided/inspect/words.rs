@@ -16,6 +16,15 @@ pub(in crate::pass) fn names(func: &Function, blocks: &[Block]) -> String {
     listed(&blocks.iter().map(|&block| name(func, block)).collect::<Vec<_>>())
 }
 
+/// `, together with a and b, which its benefit needs`, of the blocks besides its own; nothing if there are none.
+pub(in crate::pass) fn together(func: &Function, own: Block, all: &[Block]) -> String {
+    let others: Vec<Block> = all.iter().copied().filter(|&block| block != own).collect();
+    match others.is_empty() {
+        true => String::new(),
+        false => format!(", together with {}, which its benefit needs", names(func, &others)),
+    }
+}
+
 /// The names of blocks as a table has them: `n1 n2 n5`.
 pub(in crate::pass) fn plain_names(func: &Function, blocks: impl Iterator<Item = Block>) -> String {
     let names: Vec<&str> = blocks.map(|block| func.blocks.get(block).map_or("", |data| data.name.as_str())).collect();

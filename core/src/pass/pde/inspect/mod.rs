@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use super::survey::{Detail, Join, JoinVerdict, Question, Survey, Surveyed, Times, Weighed, survey};
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Block, Function, Inst, Module};
-use crate::pass::path_guided::inspect::words::{name, names, sign, warp_cycles};
+use crate::pass::path_guided::inspect::words::{name, sign, together, warp_cycles};
 use crate::pass::path_guided::inspect::{
     DecisionPoint, Findings, ListedPaths, PointSets, SetColumn, ShownStatement, StatementRow, Vocabulary, inspection,
     inspector, planned, requested,
@@ -236,12 +236,7 @@ impl SinkReport<'_> {
     /// The decision about a join: in a word, whether it is passed, and in a sentence.
     fn decision(&self, join: &Join) -> (&'static str, bool, String) {
         let name = self.name(join.block);
-        let others: Vec<Block> = join.together.iter().copied().filter(|&block| block != join.block).collect();
-        let with = if others.is_empty() {
-            String::new()
-        } else {
-            format!(", together with {}, which its benefit needs", names(self.func, &others))
-        };
+        let with = together(self.func, join.block, &join.together);
         match join.verdict {
             JoinVerdict::Plain => {
                 ("passed", true, format!("It comes to {name} on all paths, and passes without a predicate."))

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use super::survey::{Branch, BranchVerdict, Detail, Question, Survey, Surveyed, Weighed, survey};
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Block, Function, Inst, Module};
-use crate::pass::path_guided::inspect::words::{name, names, sign, warp_cycles};
+use crate::pass::path_guided::inspect::words::{name, names, sign, together, warp_cycles};
 use crate::pass::path_guided::inspect::{
     DecisionPoint, Findings, ListedPaths, PointSets, SetColumn, ShownStatement, StatementRow, Vocabulary, inspection,
     inspector, planned, requested,
@@ -215,12 +215,7 @@ impl HoistReport<'_> {
     /// The decision about a branch: in a word, whether it is passed, and in a sentence.
     fn decision(&self, branch: &Branch) -> (&'static str, bool, String) {
         let name = self.name(branch.block);
-        let others: Vec<Block> = branch.together.iter().copied().filter(|&block| block != branch.block).collect();
-        let with = if others.is_empty() {
-            String::new()
-        } else {
-            format!(", together with {}, which its benefit needs", names(self.func, &others))
-        };
+        let with = together(self.func, branch.block, &branch.together);
         match branch.verdict {
             BranchVerdict::Plain => {
                 ("passed", true, format!("All paths on from {name} need it: evaluated ahead of it, no path loses."))
