@@ -188,6 +188,8 @@ export interface Inspection {
   strands: { blocks: number[]; share: number; label: string }[];
   graphs: { name: string; nodes: GraphNode[]; edges: [number, number][] }[];
   timeline: Timeline | null;
+  /** Whether tables, trail and graphs are those of one moment, so that each moment is an inspection of its own. */
+  is_momentary: boolean;
   /** Changes of the source that carry out what has been entered. */
   offers: { label: string; source: string }[];
 }
@@ -298,6 +300,8 @@ export interface Moment {
   rule: string;
   sentence: string;
   focus: Anchor | null;
+  /** The name of the place when it happened; empty if it has none. */
+  place: string;
   marks: Mark[];
   tokens: unknown[];
 }

@@ -163,6 +163,24 @@ impl Journal {
         moments
     }
 
+    /// The moments of the k-th pass in a function, in order: the index of each rewrite or refusal, and none for each detail
+    /// between them. Empty for a pass without details there.
+    pub fn moment_events(&self, pass: usize, func: Func) -> Vec<Option<usize>> {
+        let Some(&PassEvents { start, end, .. }) = self.passes.get(pass) else { return Vec::new() };
+        let mut moments = Vec::new();
+        let mut events = (start..end).filter(|&event| self.events[event].func == func).peekable();
+        for detail in self.details_of(pass).iter().filter(|detail| detail.func == func) {
+            while let Some(event) = events.next_if(|&event| event < detail.after) {
+                moments.push(Some(event));
+            }
+            moments.push(None);
+        }
+        if !moments.is_empty() {
+            moments.extend(events.map(Some));
+        }
+        moments
+    }
+
     fn details_of(&self, pass: usize) -> &[Detail] {
         let first = self.details.partition_point(|detail| detail.pass < pass);
         let end = self.details.partition_point(|detail| detail.pass <= pass);

@@ -14,7 +14,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::inspect::{Inspection, Request};
+use crate::inspect::{Course, Inspection, Prediction, Request};
 use crate::ir::{Func, Function, Launch, Module};
 use crate::journal::{Event, Journal};
 use crate::pass::{InspectedPosition, Inspector, PassReport, Settings, Step, Subject, Surroundings, run_pipeline};
@@ -224,17 +224,35 @@ impl Session {
         surroundings: Surroundings<'_>,
     ) -> Option<Inspection> {
         let (inspector, settings) = self.inspector(pass)?;
-        let position = InspectedPosition {
-            module: &self.current,
-            func,
-            journal: &self.journal,
-            start: &self.start,
-            done: self.done,
-            pass,
-            settings: &settings,
-            surroundings,
-        };
-        (inspector.inspect)(&position, request)
+        (inspector.inspect)(&self.inspected_position(pass, func, &settings, surroundings), request)
+    }
+
+    /// The moments of what the journal has kept of a pass in a function, and the changes among them. None for a pass that
+    /// shows opportunities. `passes` are those of the pipeline's entry.
+    pub fn course(&self, pass: usize, func: Func, passes: Range<usize>) -> Option<Course> {
+        let (inspector, settings) = self.inspector(pass)?;
+        let position = self.inspected_position(pass, func, &settings, Surroundings::none(passes));
+        (inspector.subject == Subject::Last).then(|| position.course())
+    }
+
+    /// Predictions of a pass about the branches that it made in a function, as far as they are in the program at the
+    /// position. Empty for a pass that predicts nothing.
+    pub fn predictions(&self, pass: usize, func: Func) -> Vec<Prediction> {
+        let Some(step) = self.steps.get(pass) else { return Vec::new() };
+        let settings = Settings { knobs: step.knob_values(), fast_math: self.fast_math };
+        let position = self.inspected_position(pass, func, &settings, Surroundings::none(0..0));
+        step.entry().predictor.map(|predict| predict(&position)).unwrap_or_default()
+    }
+
+    fn inspected_position<'a>(
+        &'a self,
+        pass: usize,
+        func: Func,
+        settings: &'a Settings,
+        surroundings: Surroundings<'a>,
+    ) -> InspectedPosition<'a> {
+        let (module, journal, start) = (&self.current, &self.journal, &self.start);
+        InspectedPosition { module, func, journal, start, done: self.done, pass, settings, surroundings }
     }
 
     /// A remark's block, by its label.

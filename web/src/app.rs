@@ -24,7 +24,7 @@ use crate::worker::{Engine, Listeners};
 /// milliseconds.
 const STOP_PAUSE_MS: f64 = 1_100.0;
 const ISSUE_PAUSE_MS: f64 = 160.0;
-/// The same between two moments of questions that travel.
+/// The same between two moments of an inspection.
 pub const MOMENT_PAUSE_MS: f64 = 800.0;
 /// How long the state must rest before programs are run, in milliseconds.
 const RUN_PAUSE_MS: u32 = 120;
@@ -202,14 +202,6 @@ fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
     }
     {
         let engine = engine.clone();
-        use_effect_with(lab.listen(), move |listen| {
-            if let Some(listen) = listen {
-                engine.ask(Request::Listen(listen.clone()));
-            }
-        });
-    }
-    {
-        let engine = engine.clone();
         use_effect_with(lab.inspect(), move |inspect| {
             if let Some(inspect) = inspect {
                 engine.ask(Request::Inspect(inspect.clone()));
@@ -304,7 +296,7 @@ fn use_trial_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
     });
 }
 
-/// Moves the transport, the questions and the lanes while they play.
+/// Moves the transport, the moments and the lanes while they play.
 #[hook]
 fn use_time(lab: &Snapshot, act: &Callback<Action>) {
     {
@@ -317,9 +309,7 @@ fn use_time(lab: &Snapshot, act: &Callback<Action>) {
     }
     {
         let act = act.clone();
-        let of_questions = lab.questions_at().filter(|_| lab.heard().is_some()).map(|(_, at)| at);
-        let of_way = lab.own_moment().filter(|_| lab.is_inspected()).map(|(at, _)| at);
-        let moment = of_way.or(of_questions).filter(|_| lab.asking && !lab.looking);
+        let moment = lab.moment().filter(|_| lab.asking && lab.is_inspected()).map(|(at, _)| at);
         use_effect_with((moment, lab.position, lab.pace), move |&(moment, _, pace)| {
             let pause = (MOMENT_PAUSE_MS / pace) as u32;
             let timer = moment.map(|_| Timeout::new(pause, move || act.emit(Action::NextMoment)));

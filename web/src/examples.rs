@@ -525,7 +525,7 @@ fn entry(text: &str) -> Stage {
 mod tests {
     use super::*;
     use warpscope_engine::Engine;
-    use warpscope_engine::message::{Look, Remark, Request, Response, View};
+    use warpscope_engine::message::{Inspect, Look, Remark, Request, Response, View, inspect};
 
     /// The example of a pass, opened as the page opens it.
     fn opened(pass: &str, title: &str) -> Shared {
@@ -541,6 +541,15 @@ mod tests {
         let look = Look { bench: shared.bench.clone(), position, scope: shared.scope, moment: None };
         match Engine::new(|| 0.0).answer(Request::Look(look)) {
             Response::View(view) => *view,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn inspection(shared: &Shared, position: Position, title: &str) -> inspect::Inspection {
+        let (bench, title) = (shared.bench.clone(), title.to_owned());
+        let request = Request::Inspect(Inspect { bench, position, title, ..Inspect::default() });
+        match Engine::new(|| 0.0).answer(request) {
+            Response::Inspected(Some(told)) => *told,
             other => panic!("{other:?}"),
         }
     }
@@ -647,10 +656,9 @@ mod tests {
     fn scopes_open_and_close_with_two_hits_and_a_refusal() {
         let shared = opened("gvn-cse", "Scopes that open and close");
         let view = look(&shared, Position::END);
-        let walk = view.walk.expect("a table");
-        let findings: Vec<(bool, &str)> =
-            walk.findings.iter().map(|finding| (finding.is_hit, finding.rule.as_str())).collect();
-        assert_eq!(findings, [(true, "repeated"), (true, "repeated"), (false, "memory")]);
+        let findings = &inspection(&shared, Position::END, "Values").tables[1];
+        let rules: Vec<&str> = findings.rows.iter().map(|row| row.cells[0].text.as_str()).collect();
+        assert_eq!(rules, ["hit", "hit", "memory"]);
         // The product of one block is not there in the other: both stay.
         assert_eq!(view.after.matches("mul.u32 ").count(), 2, "{}", view.after);
         assert_eq!(view.after.matches("add.u32 a, b").count(), 1, "{}", view.after);
@@ -667,10 +675,10 @@ mod tests {
             (words(&remark, "before"), words(&remark, "after")),
             (&words_of("a c b")[..], &words_of("a b c")[..])
         );
-        let missed = look(&shared, Position { stage: 1, step: 0 });
-        let walk = missed.walk.expect("its table, in which nothing is found");
-        assert!(walk.course.changes.is_empty() && walk.findings.is_empty());
-        assert!(walk.rows.len() > 5 && walk.scopes.len() == 2, "{walk:?}");
+        let told = inspection(&shared, Position { stage: 1, step: 0 }, "Values");
+        let [values, findings] = &told.tables[..] else { panic!("{told:?}") };
+        assert!(told.timeline.is_some_and(|timeline| timeline.course.changes.is_empty()) && findings.rows.is_empty());
+        assert!(values.rows.len() > 5 && told.trail.len() == 2, "{values:?}");
         let after = look(&shared, Position::END).after;
         assert_eq!(after.matches("add.u32").count(), 2, "{after}");
     }

@@ -87,7 +87,6 @@ mod tests {
         match request {
             Request::Catalogue => "catalogue",
             Request::Look(_) => "look",
-            Request::Listen(_) => "listen",
             Request::Inspect(_) => "inspect",
             Request::Simulate(_) => "simulate",
             Request::Map(_) => "map",

@@ -6,9 +6,10 @@ mod dom;
 mod editor;
 mod examples;
 pub mod first_view;
-mod inquiry;
 mod layout;
+mod presets;
 mod state;
+mod tokens;
 mod view;
 mod worker;
 

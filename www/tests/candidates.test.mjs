@@ -18,7 +18,7 @@ async function openCandidates(page, file) {
   await page.getByTestId("candidates-table").waitFor();
 }
 
-const lead = (page) => page.getByTestId("inspection-lead").innerText();
+const lead = (page) => page.getByTestId("happened").innerText();
 
 /// The lines of the graph that are painted so.
 const painted = (page, look) => page.locator(`.marked.look-${look} + text, .marked.look-${look} ~ text:last-child`).allTextContents();

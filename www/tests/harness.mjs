@@ -137,9 +137,9 @@ export async function eventually(what, probe) {
   }
 }
 
-/// Waits until the engine has answered the last question about program, position and moment.
+/// Waits until the engine has answered the last question about program, position and moment, and about the inspection.
 export async function answered(page) {
-  await page.locator("main:not(.looking)").waitFor();
+  await page.locator("main:not(.looking):not(:has([aria-busy]))").waitFor();
 }
 
 /// What `probe` returns when it has returned the same for a moment: the worker answers after a person's act.

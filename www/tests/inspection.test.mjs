@@ -45,7 +45,7 @@ async function openPass(page, pass) {
 test("a pass has its table, marks and moments without a line of the page", async (t) => {
   const page = await openPage(t);
   await openPass(page, "sink");
-  const lead = () => page.getByTestId("inspection-lead").innerText();
+  const lead = () => page.getByTestId("happened").innerText();
   await eventually("it is shown without being asked for", async () => /^Next, a = mul\.u32 n, m moves/.test(await lead()));
   const table = page.getByTestId("sinking-table");
   assert.deepEqual(await table.locator("thead th").allInnerTexts(), ["Instruction", "From", "To"]);

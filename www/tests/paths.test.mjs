@@ -19,7 +19,7 @@ async function openPaths(page, file, pass = "pde") {
 }
 
 const notes = async (page) => (await page.getByTestId("inspection-note").allInnerTexts()).join("\n");
-const lead = (page) => page.getByTestId("inspection-lead").innerText();
+const lead = (page) => page.getByTestId("happened").innerText();
 // A word joiner keeps its terms together.
 const line = async (page) => (await page.getByTestId("decided").innerText()).replaceAll("\u2060", "");
 
@@ -136,7 +136,7 @@ test("a statement goes its way moment by moment, by hand and by itself", async (
   for (let at = 1; at <= 7; at += 1) {
     await forward(page).click();
     await eventually("a moment passes", async () => (await moment(page)) === at);
-    words.push(await page.getByTestId("inspection-lead").locator(".chip").innerText());
+    words.push(await page.getByTestId("happened").locator(".chip").innerText());
     assert.ok(Math.abs((await top()) - atFirst) < 2, `the table jumps at moment ${at}`);
     seen.push({ wet: await count(".wet"), flood: await count(".flood"), signs: await count(".sign"), dropped: await count(".sign.removed"), guarded: await page.locator(".way .sign text", { hasText: "@p1" }).count() });
   }

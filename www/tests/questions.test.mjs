@@ -11,7 +11,7 @@ async function openFigure(page, file) {
   await page.getByTestId("open-examples").click();
   await page.getByTestId(`example-questions/${file}.wir`).click();
   await page.getByTestId("dialog").waitFor({ state: "detached" });
-  await page.getByTestId("question-tree").getByRole("treeitem").first().waitFor();
+  await page.getByTestId("token-tree").getByRole("treeitem").first().waitFor();
   await page.getByTestId("verdict").waitFor();
 }
 
@@ -78,7 +78,7 @@ test("every question of figure 6 is told, in the order of the paper, and nothing
   }
   // The tree says the same.
   await goTo(page, 1 + told.findIndex((sentence) => /\(true, \{n2\}\)/.test(sentence)));
-  assert.match(await page.getByTestId("question-tree").locator("[aria-selected=true] .answer").innerText(), /^true, \{n2\}/);
+  assert.match(await page.getByTestId("token-tree").locator("[aria-selected=true] .answer").innerText(), /^true, \{n2\}/);
   await goTo(page, last);
   // The keys go back as well.
   await page.keyboard.press(",");
@@ -88,7 +88,7 @@ test("every question of figure 6 is told, in the order of the paper, and nothing
 test("a question waits at its block, comes back with its answer, and the change is made in place", async (t) => {
   const page = await openPage(t);
   await openFigure(page, "figure-2");
-  const tree = page.getByTestId("question-tree");
+  const tree = page.getByTestId("token-tree");
   const last = Number(await page.getByTestId("walk").getAttribute("max"));
   await goTo(page, 0);
   const before = await linesOf(page, "n2");
@@ -101,17 +101,17 @@ test("a question waits at its block, comes back with its answer, and the change 
   }
   const raised = seen.find(({ text }) => /goes up from n4 to n2/.test(text));
   const asked = raised.tokens.at(-1);
-  assert.match(asked.kind, /avail asked goes/);
+  assert.match(asked.kind, /k0 open goes/);
   const [n2] = raised.boxes;
   assert.ok(Math.abs(asked.y - (n2.y + n2.height)) < 45, `waits at ${asked.y}, n2 ends at ${n2.y + n2.height}`);
   const answered = seen.find(({ text }) => /rule 5\s*n3\s*n3 computes it/.test(text));
   assert.match(answered.tokens.at(-1).text, /true, real/);
-  assert.match(answered.tokens.at(-1).kind, /yes goes returns/);
+  assert.match(answered.tokens.at(-1).kind, /good goes returns/);
   const [, n4] = answered.boxes;
   assert.ok(Math.abs(answered.tokens.at(-1).y - n4.y) < 45, `the answer is at ${answered.tokens.at(-1).y}, n4 begins at ${n4.y}`);
   // Both answers are at the join until it is answered itself.
-  assert.ok(answered.tokens.some((token) => /no/.test(token.kind) && /false/.test(token.text)));
-  assert.ok(seen.some(({ tokens }) => tokens.some((token) => /antic/.test(token.kind))), "anticipatability is asked");
+  assert.ok(answered.tokens.some((token) => /bad/.test(token.kind) && /false/.test(token.text)));
+  assert.ok(seen.some(({ tokens }) => tokens.some((token) => /k1/.test(token.kind))), "anticipatability is asked");
   const noted = seen.find(({ text }) => /noted for the end of n2/.test(text));
   assert.ok(noted.tokens.some((token) => /noted/.test(token.kind)));
   assert.deepEqual(noted.n2, before, "nothing is inserted before the inquiry has ended");
@@ -173,7 +173,7 @@ test("a link reopens the moment, before the change that it leads to", async (t) 
   await page.getByTestId("share").click();
   const link = await page.getByTestId("link").inputValue();
   const other = await openPage(t, { hash: link.slice(link.indexOf("#")) });
-  await other.getByTestId("question-tree").waitFor();
+  await other.getByTestId("token-tree").waitFor();
   await eventually("the same moment", async () => (await happened(other)) === told);
   assert.deepEqual(await linesOf(other, "n2"), n2);
   assert.ok(!n2.some((line) => line.includes("ld.")), "the load has not moved yet");
@@ -183,8 +183,8 @@ test("questions play, rest, and stand still for those who asked for less motion"
   for (const reducedMotion of ["reduce", "no-preference"]) {
     const page = await openPage(t, { reducedMotion });
     await openFigure(page, "figure-5");
-    await page.getByTestId("question-pace").selectOption({ label: "4×" });
-    await page.getByTestId("show-questions").waitFor({ state: "attached" });
+    await page.getByTestId("moment-pace").selectOption({ label: "4×" });
+    await page.getByTestId("show-inspection").waitFor({ state: "attached" });
     await goTo(page, 1);
     const travelling = () =>
       page.locator(".tokens").evaluate((all) => all.getAnimations({ subtree: true }).some((animation) => animation.animationName === "travel"));
@@ -199,7 +199,7 @@ test("questions play, rest, and stand still for those who asked for less motion"
     const rests = await settled(() => moment(page));
     await page.keyboard.press("q");
     await eventually("q lets them go on", async () => (await moment(page)) > rests);
-    await eventually("and they come to the end", async () => (await page.getByTestId("ask").getAttribute("aria-label")) === "Let the questions travel");
+    await eventually("and they come to the end", async () => (await page.getByTestId("ask").getAttribute("aria-label")) === "Play the moments");
     assert.equal(await moment(page), Number(await page.getByTestId("walk").getAttribute("max")));
   }
 });
@@ -234,7 +234,7 @@ test("the graph shows CDRND and who decides about whom", async (t) => {
     "Control dependence: n2 on n8, n3 on n2, n4 on n2, n5 on n4, n6 on n4, n7 on n2, n8 on n8, n9 on n8",
   );
   await checkAccessibility(page, ".graph");
-  await page.getByTestId("show-questions").uncheck();
+  await page.getByTestId("show-inspection").uncheck();
   assert.equal(await page.getByTestId("tokens").count(), 0);
   await page.keyboard.press("Escape");
   assert.equal(await page.getByTestId("show-region").isVisible(), false);
@@ -277,10 +277,10 @@ test("questions move at the screen's pace in a function of 200 blocks", async (t
   // Of a graph of this size only what is in sight is in the document: the slider says when its questions are there.
   const walk = page.getByTestId("walk");
   await eventually("a thousand moments and more", async () => Number(await walk.getAttribute("max")) > 1_000);
-  await page.getByTestId("question-tree").getByRole("treeitem").first().waitFor();
+  await page.getByTestId("token-tree").getByRole("treeitem").first().waitFor();
   await settled(() => page.getByTestId("simulator-pane").innerText());
   await goTo(page, 1);
-  await page.getByTestId("question-pace").selectOption({ label: "2×" });
+  await page.getByTestId("moment-pace").selectOption({ label: "2×" });
   await page.getByTestId("ask").click();
   const frames = await page.evaluate(
     (length) =>

@@ -95,9 +95,9 @@ test("every arrow counts in tables of paths, candidates and questions", async (t
   await page.getByTestId("candidates-table").locator("button").first().focus();
   await twoDownOneByOneUp(page, () => page.locator(".inspection [aria-pressed=true]").getAttribute("id"));
   await openExample(page, "questions/figure-4.wir");
-  await page.getByTestId("question-tree").getByRole("treeitem").first().waitFor();
-  await page.getByTestId("question-tree").focus();
-  await twoDownOneByOneUp(page, () => page.getByTestId("question-tree").getAttribute("aria-activedescendant"));
+  await page.getByTestId("token-tree").getByRole("treeitem").first().waitFor();
+  await page.getByTestId("token-tree").focus();
+  await twoDownOneByOneUp(page, () => page.getByTestId("token-tree").getAttribute("aria-activedescendant"));
   const moment = async () => Number.parseInt(await page.getByTestId("walk-place").innerText(), 10);
   const at = await moment();
   await clickAtOnce(page.getByRole("button", { name: "One moment forward", exact: true }), 3);

@@ -11,11 +11,11 @@ async function openScopes(page) {
   await page.getByTestId("open-examples").click();
   await page.getByTestId("example-phases/gvn-cse.wir").click();
   await page.getByTestId("dialog").waitFor({ state: "detached" });
-  await page.getByTestId("value-table").waitFor();
+  await page.getByTestId("values-table").waitFor();
   await page.getByTestId("verdict").waitFor();
 }
 
-const rows = (page) => page.getByTestId("value-table").locator("tbody tr").allInnerTexts();
+const rows = (page) => page.getByTestId("values-table").locator("tbody tr").allInnerTexts();
 const happened = (page) => page.getByTestId("happened").innerText();
 const moment = async (page) => Number.parseInt(await page.getByTestId("walk-place").innerText(), 10);
 
@@ -29,11 +29,11 @@ test("the table opens at the first hit, with its leader and its scope", async (t
   const page = await openPage(t);
   await openScopes(page);
   assert.match(await happened(page), /hit[\s\S]*then[\s\S]*again = add\.u32 b, a[\s\S]*is what[\s\S]*s[\s\S]*entry/);
-  const hit = await page.locator(".value-table tr.hit").innerText();
+  const hit = (await page.locator(".value-table tbody.look-good[data-reached]").innerText()).trim();
   assert.match(hit, /^v\d+\s+add\.u32 v\d+, v\d+\s+s\s+entry$/);
-  assert.deepEqual(await page.getByTestId("scopes").locator(".chip").allInnerTexts(), ["entry", "then"]);
-  const tree = page.getByTestId("dominators");
-  assert.equal(await tree.getAttribute("aria-label"), "Dominator tree; open: entry, then then");
+  assert.deepEqual(await page.getByTestId("trail").locator(".chip").allInnerTexts(), ["entry", "then"]);
+  const tree = page.getByTestId("small-graph");
+  assert.equal(await tree.getAttribute("aria-label"), "dominator tree; open: entry, then");
   assert.equal(await tree.locator(".dot").count(), 3);
   assert.equal(await tree.locator(".here title").evaluate((title) => title.textContent), "then");
   // Each dot is level with its block.
@@ -83,10 +83,10 @@ test("the transport goes along with the walk, and the walk with the transport", 
   await eventually("a change forward is its moment", async () => (await moment(page)) > first + 1);
   assert.match(await happened(page), /t = add\.u32 a, b/);
   // The refusal is a moment as well, with its reason.
-  await page.getByTestId("findings").getByRole("button", { name: /memory/ }).click();
+  await page.getByTestId("hits-and-refusals-table").getByRole("button", { name: /memory/ }).click();
   await eventually("the refusal is shown", async () => /refused[\s\S]*second = ld\.global\.u32/.test(await happened(page)));
   assert.match(await happened(page), /written/);
-  assert.match(await page.locator(".value-table tr.refused").innerText(), /first/, "what could not be taken is marked");
+  assert.match(await page.locator(".value-table tbody.look-bad[data-reached]").innerText(), /first/, "what could not be taken is marked");
 });
 
 test("a link brings the moment back", async (t) => {
@@ -102,7 +102,7 @@ test("a link brings the moment back", async (t) => {
   await page.getByTestId("share").click();
   const link = await page.getByTestId("link").inputValue();
   const other = await openPage(t, { hash: link.slice(link.indexOf("#")) });
-  await other.getByTestId("value-table").waitFor();
+  await other.getByTestId("values-table").waitFor();
   await eventually("the moment is the same", async () => (await moment(other)) === 4);
   assert.deepEqual({ rows: await rows(other), happened: await happened(other) }, expected);
 });
@@ -115,12 +115,12 @@ test("the table and the lines are two sheets, turned by keys; other passes have 
   await page.getByTestId("diff").waitFor();
   await eventually("the focus is on its tab", () => page.evaluate(() => document.activeElement.id === "sheet-lines"));
   await page.keyboard.press("ArrowRight");
-  await page.getByTestId("value-table").waitFor();
+  await page.getByTestId("values-table").waitFor();
   await page.keyboard.press("Tab");
   // A leader shows where it was computed, in every pane. The keyboard meets one of them; the arrows lead to the others.
   await settled(async () => (await rows(page)).join("\n"));
   const reached = () => page.evaluate(() => document.activeElement.closest("tr")?.rowIndex);
-  await page.locator(".value-table tr.hit .leader").focus();
+  await page.locator(".value-table tbody.look-good[data-reached] .leader").focus();
   const hit = await reached();
   await page.keyboard.press("ArrowUp");
   await eventually("the row above is reached", async () => (await reached()) === hit - 1);
@@ -129,8 +129,8 @@ test("the table and the lines are two sheets, turned by keys; other passes have 
   await page.keyboard.press("Enter");
   await eventually("the editor marks it", async () => /s = add\.u32 a, b/.test(await page.locator(".cm-exact-line").innerText()));
   await page.keyboard.press("Home");
-  await eventually("the source has no table", async () => (await page.getByTestId("value-table").count()) === 0);
-  assert.equal(await page.getByTestId("dominators").count(), 0);
+  await eventually("the source has no table", async () => (await page.getByTestId("values-table").count()) === 0);
+  assert.equal(await page.getByTestId("small-graph").count(), 0);
 });
 
 for (const width of [1440, 320]) {
@@ -158,19 +158,19 @@ test("of a large program the open part of the tree is drawn, and all of the tabl
   await pasteProgram(page, `kernel k(n: u32) {\nentry:\n    p = setp.lt.u32 n, 7\n    br b0\n${steps.join("\n")}\nb90:\n${again}\n    ret\n}\n`);
   await waitForMistakes(page, "No mistakes");
   await answered(page);
-  const tree = page.getByTestId("dominators");
+  const tree = page.getByTestId("small-graph");
   await eventually("the walk stands in the last block", async () => (await tree.locator(".here title").evaluateAll((all) => all.map((title) => title.textContent))).includes("b90"));
   // `entry`, and the blocks from `b0` to `b90`.
   assert.equal(await tree.locator(".dot").count(), 92);
   const here = await tree.locator(".here .point").boundingBox();
   const block = await page.getByTestId("block-b90").boundingBox();
   assert.ok(here.x < block.x && here.x > block.x - 30 && here.y >= block.y - 1, `${here.x} beside ${block.x}`);
-  assert.match(await page.getByTestId("scopes").innerText(), /entry\s*›\s*b0\s*›\s*84 more\s*›\s*b85[\s\S]*b90$/);
+  assert.match(await page.getByTestId("trail").innerText(), /entry\s*›\s*b0\s*›\s*84 more\s*›\s*b85[\s\S]*b90$/);
   assert.equal((await rows(page)).length, 300);
-  assert.equal(await page.getByTestId("more").first().innerText(), "Show 62 earlier numbers");
+  assert.equal(await page.getByTestId("more").first().innerText(), "Show 62 more rows");
   await screenshot(page, "large-walk");
   await page.getByTestId("more").first().click();
   await eventually("all rows are drawn", async () => (await rows(page)).length === 362);
   assert.equal(await page.getByTestId("more").count(), 0);
-  await checkAccessibility(page, '[data-testid="values"]');
+  await checkAccessibility(page, '[data-testid="inspection"]');
 });

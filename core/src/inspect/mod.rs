@@ -8,6 +8,7 @@
 //!             choices that a person may make, each answered by another inspection
 //!             a trail: where a walk is, block inside block
 //!             a timeline of moments: a sentence, the marks that it adds, tokens that travel
+//! prediction  what the branches that a pass made are worth, for runs to confirm or refute
 //! ```
 //!
 //! An inspection is computed when asked, from the program at the position; it is no part of the journal. The page, the
@@ -16,6 +17,7 @@
 //! Limits: a timeline holds a part of its moments and says which; rows that are left out of a table are counted in it.
 
 mod overlay;
+mod prediction;
 mod print;
 mod table;
 mod timeline;
@@ -25,6 +27,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use overlay::{Anchor, Key, Look, Mark, Node, SmallGraph, Strand};
+pub use prediction::Prediction;
 pub use table::{Cell, Column, ColumnKind, Entry, Row, Table, Verdict};
 pub use timeline::{Course, Moment, Timeline, TokenKind, TokenStep};
 
@@ -66,6 +69,8 @@ pub struct Inspection {
     pub trail: Vec<Node>,
     /// The moments, if something happens step by step.
     pub timeline: Option<Timeline>,
+    /// Whether tables, trail and graphs are those of one moment, so that each moment is an inspection of its own.
+    pub is_momentary: bool,
     /// Changes of the source that carry out what a person has entered.
     pub offers: Vec<Offer>,
 }

@@ -78,6 +78,8 @@ pub struct Moment {
     pub sentence: String,
     /// The place.
     pub focus: Option<Anchor>,
+    /// The name of the place when it happened; empty if it has none.
+    pub place: String,
     /// Marks that are to be seen from now on. A text of the same look at the same place takes the place of an earlier
     /// moment's.
     pub marks: Vec<Mark>,

@@ -2,7 +2,9 @@
 
 use core::ops::Range;
 
-use crate::inspect::{Course, Inspection, Request};
+use alloc::vec::Vec;
+
+use crate::inspect::{Course, Inspection, Prediction, Request};
 use crate::ir::{Func, Function, Module, WarpCounts};
 use crate::journal::{Event, Journal};
 use crate::pass::Settings;
@@ -31,6 +33,9 @@ pub struct Inspector {
     /// Inspects the pass at a position. None if there is nothing to show of the function.
     pub inspect: fn(&InspectedPosition<'_>, &Request) -> Option<Inspection>,
 }
+
+/// Predictions of what the branches that a pass made in a function are worth, as the program is at the position.
+pub type Predictor = fn(&InspectedPosition<'_>) -> Vec<Prediction>;
 
 /// Knowledge beside a session.
 #[derive(Clone)]
@@ -94,13 +99,13 @@ impl<'a> InspectedPosition<'a> {
         (before.iter().filter(is_own), after.iter().filter(is_own))
     }
 
-    /// The moments of the pass, one for each item: the event of the journal that it is, or none for a detail.
-    pub fn course(&self, moments: impl Iterator<Item = Option<usize>>) -> Course {
+    /// The moments of the pass in the function, as the journal has kept them; none if it has kept no details.
+    pub fn course(&self) -> Course {
         let events = self.journal.events();
         let is_change = |event: usize| events.get(event).is_some_and(Event::is_rewrite);
         let mut course = Course::default();
         let mut first_change = None;
-        for event in moments {
+        for event in self.journal.moment_events(self.pass, self.func) {
             course.last += 1;
             if let Some(event) = event.filter(|&event| is_change(event)) {
                 first_change.get_or_insert(event);

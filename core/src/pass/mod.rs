@@ -34,7 +34,7 @@ pub mod spec_pre;
 
 use alloc::string::String;
 
-pub use inspector::{InspectedPosition, Inspector, Subject, Surroundings};
+pub use inspector::{InspectedPosition, Inspector, Predictor, Subject, Surroundings};
 pub use knob::{FAULTING_KNOB, Knob, KnobKind, KnobValue, KnobValues};
 pub use pipeline::{
     PIPELINES, PassReport, Phase, Pipeline, PipelineError, Size, Step, apply_knob, guard_loads, parse_pipeline,
@@ -83,6 +83,9 @@ pub trait Pass {
     /// Its inspector, if it shows anything.
     const INSPECTOR: Option<Inspector> = None;
 
+    /// Its predictor, if it predicts what the branches that it made are worth.
+    const PREDICTOR: Option<Predictor> = None;
+
     /// Rewrites the function. It either finds nothing more when run again, or its documentation says why not.
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError>;
 }
@@ -96,6 +99,8 @@ pub struct PassEntry {
     pub run: fn(&mut View<'_>, &Settings) -> Result<(), PassError>,
     /// Its inspector, if it shows anything.
     pub inspector: Option<Inspector>,
+    /// Its predictor, if it predicts anything.
+    pub predictor: Option<Predictor>,
 }
 
 impl PassEntry {
@@ -112,6 +117,7 @@ macro_rules! passes {
             info: <$pass as Pass>::INFO,
             run: <$pass as Pass>::run,
             inspector: <$pass as Pass>::INSPECTOR,
+            predictor: <$pass as Pass>::PREDICTOR,
         }),*];
     };
 }

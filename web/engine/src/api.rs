@@ -102,8 +102,8 @@ fn emit_ptx(module: &Module, plain_loads: bool) -> Result<String, Failure> {
     }
     let loads: Vec<String> = export.plain_loads.iter().map(ToString::to_string).collect();
     Err(Failure::new(format!(
-        "PTX has no load that must not fault: {}; set the knob `faulting` to `guarded` (`spec-pre`: `never`), or \
-         `plainLoads: true` to print ordinary loads",
+        "PTX has no load that must not fault: {}; set the knob `faulting` of the pass that made it to `guarded` or `never`, \
+         or `plainLoads: true` to print ordinary loads",
         loads.join("; ")
     )))
 }

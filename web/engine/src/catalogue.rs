@@ -13,6 +13,7 @@ pub fn catalogue() -> Catalogue {
         paper: entry.info.paper.to_owned(),
         needs_fast_math: entry.info.needs_fast_math,
         shows: entry.inspector.map(|inspector| inspector.title.to_owned()),
+        predicts: entry.predictor.is_some(),
         knobs: entry.info.knobs.iter().map(knob).collect(),
         parts: Vec::new(),
         off: PIPELINES.iter().flat_map(|pipeline| pipeline.phases).find_map(|phase| {

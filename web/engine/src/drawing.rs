@@ -33,7 +33,6 @@ pub fn draw(module: &Module, func: Func, printed: &Printed, is_new: impl Fn(usiz
             lines: body.block_insts(block).filter_map(line_of).collect(),
             divergent: lanes.why(body, Subject::Branch(block)),
             reachable: cfg.is_reachable(block),
-            dominator: lanes.dominators.parent(block).and_then(|above| index.get(&above.index()).copied()),
             depends_on: lanes.depends_on(block).filter_map(|branch| index.get(&branch.index()).copied()).collect(),
             kept_out_by: lanes.region.kept_out_by(block).and_then(|branch| index.get(&branch.index()).copied()),
         });
@@ -63,7 +62,6 @@ const MOST_DECIDING: usize = 8;
 
 /// What differs between the lanes of a warp, and who decides what runs.
 struct Lanes {
-    dominators: Dominators,
     values: Values,
     divergence: Divergence,
     shape: Shape,
@@ -88,7 +86,7 @@ impl Lanes {
         let control_dependence = Rc::new(ControlDependence::compute(cfg, &post_dominators));
         let shape = Shape { cfg: Rc::new(cfg.clone()), post_dominators: Rc::new(post_dominators), control_dependence };
         let region = Region::new(Some(shape.clone()), divergence.divergent_branches(), Reach::Transitive);
-        Lanes { dominators, values, divergence, shape, region }
+        Lanes { values, divergence, shape, region }
     }
 
     /// The blocks whose branches decide whether a block runs, each once.

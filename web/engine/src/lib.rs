@@ -10,17 +10,15 @@ mod map;
 pub mod message;
 mod print;
 mod program;
-mod questions;
 mod share;
 mod simulation;
 mod sources;
 mod trial;
 mod view;
-mod walk;
 pub mod worker;
 mod zeros;
 
-use message::{Bench, Listen, Look, Print, Request, Response};
+use message::{Bench, Look, Print, Request, Response};
 
 /// Answers requests. What it remembers only saves it from computing twice; every answer depends on its request alone.
 pub struct Engine {
@@ -42,9 +40,6 @@ impl Engine {
             Request::Catalogue => Response::Catalogue(catalogue::catalogue()),
             Request::Look(Look { bench, position, scope, moment }) => {
                 Response::View(Box::new(self.open(bench).view(position, scope, moment)))
-            }
-            Request::Listen(Listen { bench, position, moment }) => {
-                Response::Questions(self.open(bench).questions(position, moment).map(Box::new))
             }
             Request::Inspect(inspect) => {
                 Response::Inspected(self.open(inspect.bench.clone()).inspection(&inspect).map(Box::new))

@@ -1,47 +1,41 @@
-//! Runs with and without `azp` over zero probability and divergence.
+//! Runs with and without a pass over zero probability and divergence.
 //!
 //! The program is transformed once, with the profile at hand, and then meets other values: so does a shader that was
 //! compiled for the frames that were profiled. With a profile of its own at each point there would be no break-even to see,
-//! since the pass transforms nothing where it would lose.
+//! since a pass transforms nothing where it would lose.
 
-use warpscope_core::ir::{Func, Function, Inst, Module, Op, Operand, Reg};
+use warpscope_core::inspect::Prediction;
+use warpscope_core::ir::{Func, Module};
 use warpscope_core::report::ProfileReport;
 use warpscope_core::session::Session;
-use warpscope_core::trace::{Fact, Remark};
 
-use crate::message::{Bench, Cell, Check, MapPiece, Mapped, Settings};
+use crate::message::{Bench, Cell, MapPiece, Mapped, Settings};
 use crate::simulation::{profiled, run_module};
 use crate::view::Opened;
 
-/// How long one answer may take, in microseconds, after its first cell.
+/// Time that one answer may take after its first cell, in microseconds.
 const PIECE: f64 = 120e3;
 
 /// The programs of the last map.
 #[derive(Default)]
-pub struct Mapper(Option<(Bench, Result<Programs, String>)>);
+pub struct Mapper(Option<(Bench, String, Result<Programs, String>)>);
 
-/// A program with and without `azp`.
+/// A program with and without a pass.
 struct Programs {
     kernel: Func,
     without: Module,
     with: Module,
-    checks: Vec<(Check, Vec<Branch>)>,
-}
-
-/// A block at whose end a check branches, and where it goes if not all lanes have zero. A check that stands in the region of
-/// a later transformation is copied with it.
-struct Branch {
-    from: String,
-    slow: String,
+    predictions: Vec<Prediction>,
 }
 
 impl Mapper {
     /// Runs what there is time for. `clock` gives microseconds since some moment.
     pub fn map(&mut self, piece: &MapPiece, clock: fn() -> f64) -> Mapped {
         let start = clock();
-        let remembered = self.0.take().filter(|(bench, _)| *bench == piece.bench);
-        let (_, programs) =
-            self.0.insert(remembered.unwrap_or_else(|| (piece.bench.clone(), Programs::of(&piece.bench, clock))));
+        let MapPiece { bench, pass, .. } = piece;
+        let remembered = self.0.take().filter(|(last, last_pass, _)| (last, last_pass) == (bench, pass));
+        let programs = || (bench.clone(), pass.clone(), Programs::of(bench, pass, clock));
+        let (.., programs) = self.0.insert(remembered.unwrap_or_else(programs));
         let programs = match programs {
             Ok(programs) => programs,
             Err(why) => return Mapped { refused: Some(why.clone()), ..Mapped::default() },
@@ -59,15 +53,15 @@ impl Mapper {
                 break;
             }
         }
-        Mapped { refused: None, checks: programs.checks.iter().map(|(check, _)| check.clone()).collect(), cells }
+        Mapped { refused: None, predictions: programs.predictions.clone(), cells }
     }
 }
 
 impl Programs {
-    fn of(bench: &Bench, clock: fn() -> f64) -> Result<Programs, String> {
+    fn of(bench: &Bench, pass: &str, clock: fn() -> f64) -> Result<Programs, String> {
         let mut opened = Opened::new(bench, clock);
         let mut other = bench.clone();
-        other.pipeline.iter_mut().filter(|stage| stage.pass == "azp").for_each(|stage| stage.on = false);
+        other.pipeline.iter_mut().filter(|stage| stage.pass == pass).for_each(|stage| stage.on = false);
         let mut plain = Opened::new(&other, clock);
         let missing = || "there is no program to run".to_owned();
         let (session, kernel) = opened.session_and_kernel().ok_or_else(missing)?;
@@ -75,87 +69,41 @@ impl Programs {
         if let Some(error) = session.reports().iter().find_map(|report| report.error.as_ref()) {
             return Err(error.message.clone());
         }
-        let checks = checks(session, kernel);
-        if checks.is_empty() {
-            return Err("with the profile at hand `azp` transforms nothing".to_owned());
+        session.seek(usize::MAX);
+        let predictions = predictions(session, pass, kernel);
+        if predictions.is_empty() {
+            return Err(format!("with the profile at hand `{pass}` transforms nothing"));
         }
         plain.seek(usize::MAX);
-        Ok(Programs { kernel, without: plain.module().clone(), with: session.module().clone(), checks })
+        Ok(Programs { kernel, without: plain.module().clone(), with: session.module().clone(), predictions })
     }
 
     fn cell(&self, settings: &Settings) -> Result<Cell, String> {
         let without = run_module(&self.without, self.kernel, settings)?.cycles;
         let (with, profile) = profiled(&self.with, self.kernel, settings)?;
-        let shares = self.checks.iter().map(|(_, branches)| share(&profile, branches)).collect();
+        let shares = self.predictions.iter().map(|prediction| share(&profile, prediction)).collect();
         Ok(Cell { without, with: with.cycles, shares })
     }
 }
 
-/// The share of a check's executions by a warp in which all lanes had zero; none where it never ran.
-fn share(profile: &ProfileReport, branches: &[Branch]) -> Option<f64> {
-    let executions = |branch: &Branch| {
-        let of_block = profile.blocks.iter().find(|block| block.block == branch.from);
+/// The share of executions by a warp in which the condition of a prediction held; none where its branches never ran.
+fn share(profile: &ProfileReport, prediction: &Prediction) -> Option<f64> {
+    let executions = |(from, _): &(String, String)| {
+        let of_block = profile.blocks.iter().find(|block| block.block == *from);
         of_block.map_or(0, |block| block.count.executions)
     };
-    let slow = |branch: &Branch| {
-        let edge = profile.edges.iter().find(|edge| edge.from == branch.from && edge.to == branch.slow);
+    let failed = |(from, to): &(String, String)| {
+        let edge = profile.edges.iter().find(|edge| edge.from == *from && edge.to == *to);
         edge.map_or(0, |edge| edge.count.warps)
     };
-    let all: u64 = branches.iter().map(executions).sum();
-    (all > 0).then(|| 1.0 - branches.iter().map(slow).sum::<u64>() as f64 / all as f64)
+    let all: u64 = prediction.branches.iter().map(executions).sum();
+    (all > 0).then(|| 1.0 - prediction.branches.iter().map(failed).sum::<u64>() as f64 / all as f64)
 }
 
-/// The transformations of `azp`, with where their checks branch at the end. The session stands at its end then.
-fn checks(session: &mut Session, kernel: Func) -> Vec<(Check, Vec<Branch>)> {
-    let passes = (0..session.reports().len()).filter(|&pass| session.reports()[pass].name == "azp");
-    let events: Vec<usize> = passes.flat_map(|pass| session.events_of(pass)).collect();
-    let mut found = Vec::new();
-    for event in events {
-        let happened = &session.journal().events()[event];
-        if happened.func != kernel || !happened.is_rewrite() {
-            continue;
-        }
-        let remark = happened.remark.clone();
-        session.seek(event + 1);
-        let func = &session.module().funcs[kernel];
-        let condition = func.terminator(remark.block).and_then(|branch| condition(func, branch));
-        found.extend(check(&remark).zip(condition));
-    }
-    session.seek(usize::MAX);
-    let func = &session.module().funcs[kernel];
-    // A copy branches on the same register, which is the check's own.
-    let branches = |wanted: Reg| {
-        let found = func.block_order().filter_map(|block| {
-            let branch = func.terminator(block).filter(|&branch| condition(func, branch) == Some(wanted))?;
-            let &[_, slow] = func.insts[branch].targets() else { return None };
-            Some(Branch { from: func.blocks[block].name.clone(), slow: func.blocks[slow].name.clone() })
-        });
-        found.collect()
-    };
-    found.into_iter().map(|(check, condition)| (check, branches(condition))).collect()
-}
-
-/// The register on which a branch decides.
-fn condition(func: &Function, branch: Inst) -> Option<Reg> {
-    let data = &func.insts[branch];
-    match data.args.first() {
-        Some(Operand::Reg(reg)) if data.opcode.op == Op::BrIf => Some(*reg),
-        _ => None,
-    }
-}
-
-fn check(remark: &Remark) -> Option<Check> {
-    let fact = |wanted: &str| remark.facts.iter().find(|(name, _)| *name == wanted).map(|(_, fact)| fact);
-    let number = |wanted: &str| match fact(wanted)? {
-        Fact::Number(number) => Some(*number),
-        _ => None,
-    };
-    let registers = match fact("registers") {
-        Some(Fact::Words(words)) => words.clone(),
-        _ => Vec::new(),
-    };
-    let (t_region, t_special, t_check) = (number("t_region")?, number("t_special")?, number("t_check")?);
-    Some(Check { registers, t_region, t_special, t_check })
+/// The predictions of each run of a pass.
+fn predictions(session: &Session, pass: &str, kernel: Func) -> Vec<Prediction> {
+    let runs = (0..session.reports().len()).filter(|&run| session.reports()[run].name == pass);
+    runs.flat_map(|run| session.predictions(run, kernel)).collect()
 }
 
 /// The settings at one point.
@@ -182,7 +130,9 @@ mod tests {
     }
 
     fn mapped(bench: Bench, points: &[(f64, f64)]) -> Mapped {
-        let piece = MapPiece { bench, vary: vec!["x".to_owned()], points: points.to_vec(), ..MapPiece::default() };
+        let pass = "azp".to_owned();
+        let piece =
+            MapPiece { bench, pass, vary: vec!["x".to_owned()], points: points.to_vec(), ..MapPiece::default() };
         match Engine::new(|| 0.0).answer(Request::Map(piece)) {
             Response::Mapped(mapped) => *mapped,
             other => panic!("{other:?}"),
@@ -197,14 +147,14 @@ mod tests {
     fn zeros_gain_where_lanes_agree_and_cost_the_check_elsewhere() {
         let points = [(0.0, 0.0), (1.0, 0.0), (0.5, 0.0), (0.5, 1.0), (1.0, 1.0)];
         let map = mapped(bench(&["azp"]), &points);
-        assert_eq!((map.refused.as_deref(), map.checks.len()), (None, 1));
-        assert_eq!(map.checks[0].registers, ["r1"]);
+        assert_eq!((map.refused.as_deref(), map.predictions.len()), (None, 1));
+        assert_eq!(map.predictions[0].condition, "`r1` is zero in all lanes");
         let [never, always, half, apart, together] = cells(&map)[..] else { panic!("{map:?}") };
         assert_eq!((never.shares[0], always.shares[0], together.shares[0]), (Some(0.0), Some(1.0), Some(1.0)));
         assert_eq!(always, together, "where all is zero lanes cannot disagree");
-        assert!(never.with > never.without && never.predicted(&map.checks) == map.checks[0].t_check);
+        assert!(never.with > never.without && never.predicted(&map.predictions) == map.predictions[0].cycles_if_not);
         assert!(always.speed_up() > half.speed_up() && half.speed_up() > 1.0);
-        assert!(half.predicted(&map.checks) < 0.0);
+        assert!(half.predicted(&map.predictions) < 0.0);
         assert_eq!(apart.shares[0], Some(0.0), "no warp has zero in all of its lanes");
         assert!(apart.speed_up() < 1.0);
     }
@@ -226,7 +176,7 @@ mod tests {
     fn a_check_that_a_later_transformation_copies_is_counted_with_its_copies() {
         let source = include_str!("../../../www/examples/azp/three-steps.wir").to_owned();
         let map = mapped(Bench { source, ..bench(&["azp"]) }, &[(1.0, 0.0), (0.5, 0.5)]);
-        let registers: Vec<usize> = map.checks.iter().map(|check| check.registers.len()).collect();
+        let registers: Vec<usize> = map.predictions.iter().map(|it| it.condition.matches('`').count() / 2).collect();
         assert_eq!(registers, [1, 3, 1]);
         let cells = cells(&map);
         assert_eq!(cells[0].shares, [Some(1.0); 3]);

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use warpscope_core::inspect::{self, Inspection};
 use warpscope_core::ir::{Block, Func, Function, Module, WarpCounts};
-use warpscope_core::pass::{Step, Subject, Surroundings, parse_pipeline};
+use warpscope_core::pass::{Step, Surroundings, parse_pipeline};
 use warpscope_core::profile;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::text::LineIndex;
@@ -16,15 +16,13 @@ use crate::comparison::{Listing, compare};
 use crate::drawing::draw;
 use crate::facts;
 use crate::message::{
-    Bench, Course, Diagnostic, Inspect, InspectedPass, Position, Printed, Questions, Remark, RemarkFact, Scope,
-    Settings, Stage, StageResult, ValueSource, View,
+    Bench, Course, Diagnostic, Inspect, InspectedPass, Position, Printed, Remark, RemarkFact, Scope, Settings, Stage,
+    StageResult, ValueSource, View,
 };
 use crate::print::print;
 use crate::program::{Loaded, launch_text, load};
-use crate::questions::{course_of_questions, questions};
 use crate::simulation::{count_warps, measure};
 use crate::sources::value_sources;
-use crate::walk::value_walk;
 
 /// Refused opportunities of one pass that are shown.
 const MOST_MISSED: usize = 200;
@@ -124,13 +122,11 @@ impl Opened {
         };
         session.seek(stop.done);
         view.remark = stop.rewrite.map(|event| describe(session, event));
-        view.walk = value_walk(session, &stop.passes, stop.rewrite, kernel, moment);
         let missed = events_of(session, &stop.passes)
             .filter(|&event| session.journal().events()[event].remark.kind == RemarkKind::Missed);
         view.missed = missed.take(MOST_MISSED).map(|event| describe(session, event)).collect();
-        let shown = session.inspected_passes(stop.passes.clone(), kernel).into_iter();
-        view.inspected = shown.filter_map(|(pass, title)| inspected(&self.steps[pass], title)).collect();
-        view.questions = course_of_questions(session, &stop.passes, stop.rewrite, kernel);
+        let shown = inspections(session, &stop, kernel).into_iter();
+        view.inspected = shown.map(|shown| inspected(session, &self.steps, &stop, shown)).collect();
         let after = Listing::new(session.module(), Some(kernel));
         session.seek(match scope {
             Scope::Rewrite => stop.rewrite.unwrap_or(stop.done),
@@ -145,8 +141,9 @@ impl Opened {
             is_new[line.after.unwrap_or(0)] = true;
         }
         let is_ahead = |course: &Course| moment.is_some_and(|moment| course.is_ahead(moment));
-        match stop.rewrite.filter(|_| view.questions.as_ref().is_some_and(is_ahead)) {
-            // What has been asked so far was asked of the program before the change.
+        let courses = || view.inspected.iter().filter_map(|shown| shown.course.as_ref());
+        match stop.rewrite.filter(|_| courses().any(is_ahead)) {
+            // All that has happened so far is about the program before the change.
             Some(rewrite) => {
                 session.seek(rewrite);
                 let before = Listing::new(session.module(), Some(kernel));
@@ -177,9 +174,8 @@ impl Opened {
         let (session, kernel) = (self.session.as_mut()?, self.kernel?);
         let stop = Stop::find(session, &self.passes, asked.position);
         session.seek(stop.done);
-        let shown = session.inspected_passes(stop.passes.clone(), kernel);
-        let mut drawn = shown.into_iter().filter(|(pass, title)| inspected(&self.steps[*pass], title).is_some());
-        let (pass, _) = drawn.nth(asked.which)?;
+        let shown = inspections(session, &stop, kernel);
+        let &(pass, func, _) = shown.iter().find(|(_, _, title)| *title == asked.title)?;
         // Another choice is about the same run.
         let counted = RefCell::new(&mut self.counted);
         let count = |module: &Module, func: Func| {
@@ -190,15 +186,8 @@ impl Opened {
         };
         let (source, is_measured) = (asked.bench.source.as_str(), asked.bench.measured.is_some());
         let surroundings = Surroundings { passes: stop.passes, source, is_measured, count_warps: &count };
-        let request = inspect::Request { choices: asked.choices.clone(), moment: None };
-        session.inspect(pass, kernel, &request, surroundings)
-    }
-
-    /// The questions of the pass at `position`, if it asks any.
-    pub fn questions(&self, position: Position, moment: usize) -> Option<Questions> {
-        let (session, kernel) = (self.session.as_ref()?, self.kernel?);
-        let stop = Stop::find(session, &self.passes, position);
-        questions(session, &stop.passes, stop.rewrite, kernel, moment)
+        let request = inspect::Request { choices: asked.choices.clone(), moment: asked.moment };
+        session.inspect(pass, func, &request, surroundings)
     }
 }
 
@@ -221,11 +210,27 @@ fn declare_measured(module: &mut Module, kernel: Func, settings: &Settings) -> O
     }
 }
 
-/// An inspection as the view lists it; none of those of a walk or of questions, which the page draws by
-/// [`value_walk`] and [`questions`].
-fn inspected(step: &Step, title: &str) -> Option<InspectedPass> {
-    let inspector = step.entry().inspector.filter(|inspector| inspector.subject == Subject::Next)?;
-    Some(InspectedPass { title: title.to_owned(), has_moments: inspector.has_moments })
+/// Passes that show something at a stop, each with the function that it is about and its heading. Opportunities are those
+/// of the kernel; moments that led to the stop are those of the function that was changed last.
+fn inspections(session: &Session, stop: &Stop, kernel: Func) -> Vec<(usize, Func, &'static str)> {
+    let changed = stop.rewrite.map_or(kernel, |event| session.journal().events()[event].func);
+    let of = |func: Func| {
+        let shown = session.inspected_passes(stop.passes.clone(), func).into_iter();
+        shown.map(move |(pass, title)| (pass, func, title))
+    };
+    if changed == kernel {
+        return of(kernel).collect();
+    }
+    let is_led_here = |pass: usize, func: Func| session.course(pass, func, stop.passes.clone()).is_some();
+    let last = of(changed).filter(|&(pass, func, _)| is_led_here(pass, func));
+    last.chain(of(kernel).filter(|&(pass, func, _)| !is_led_here(pass, func))).collect()
+}
+
+/// An inspection as the view lists it.
+fn inspected(session: &Session, steps: &[Step], stop: &Stop, shown: (usize, Func, &str)) -> InspectedPass {
+    let (pass, func, title) = shown;
+    let has_moments = steps[pass].entry().inspector.is_some_and(|inspector| inspector.has_moments);
+    InspectedPass { title: title.to_owned(), has_moments, course: session.course(pass, func, stop.passes.clone()) }
 }
 
 /// A position in terms of the journal.
@@ -436,6 +441,56 @@ entry:
         assert!(view.stages[0].refused.as_ref().is_some_and(|why| why.contains("did you mean `@basic`?")));
         assert!(view.stages[1].rewrites > 0);
         assert!(view.stages[2].refused.is_some());
+    }
+
+    const SCOPES: &str = include_str!("../../../www/examples/phases/gvn-cse.wir");
+
+    fn opened_scopes(passes: &[&str]) -> (Bench, Opened) {
+        let stage = |pass: &&str| Stage { pass: (*pass).to_owned(), on: true, ..Stage::default() };
+        let bench =
+            Bench { source: SCOPES.to_owned(), pipeline: passes.iter().map(stage).collect(), ..Bench::default() };
+        (bench.clone(), Opened::new(&bench, || 0.0))
+    }
+
+    #[test]
+    fn every_moment_is_shown_at_the_change_that_it_leads_to() {
+        for passes in [&["gvn-cse"][..], &["copy-prop", "gvn-cse"], &["@ptxas"]] {
+            let (bench, mut opened) = opened_scopes(passes);
+            let stage = passes.len();
+            let ask = |opened: &mut Opened, position, moment| {
+                let (bench, title) = (bench.clone(), "Values".to_owned());
+                opened.inspection(&Inspect { bench, position, title, moment, ..Inspect::default() })
+            };
+            let rewrites = opened.view(Position::END, Scope::Rewrite, None).stages[stage - 1].rewrites;
+            let mut changes = 0;
+            for step in 1..=rewrites {
+                let position = Position { stage, step };
+                let view = opened.view(position, Scope::Rewrite, None);
+                let Some(course) = view.inspected.iter().find_map(|shown| shown.course.clone()) else { continue };
+                changes += 1;
+                assert_eq!(view.remark.expect("a reason").pass, "gvn-cse", "only its changes have moments");
+                let told = ask(&mut opened, position, None).and_then(|told| told.timeline).expect("moments");
+                assert_eq!((&told.course, told.course.step_of(told.at)), (&course, step));
+                assert_eq!(Some(told.at), course.made(step), "the usual moment is that of the change");
+                for moment in course.moments_of(step - course.changes_before) {
+                    let timeline = ask(&mut opened, position, Some(moment)).and_then(|told| told.timeline);
+                    assert_eq!(timeline.map(|timeline| timeline.at), Some(moment));
+                    let other = opened.view(position, Scope::Rewrite, Some(moment));
+                    assert_eq!((other.position.step, &other.after), (step, &view.after));
+                    let is_before = other.graph != view.graph;
+                    assert_eq!(is_before, course.is_ahead(moment), "the graph is that of the moment");
+                }
+            }
+            assert_eq!(changes, 2, "{passes:?}");
+        }
+    }
+
+    #[test]
+    fn a_pass_without_details_has_no_moments_that_led_here() {
+        let (bench, mut opened) = opened_scopes(&["dce"]);
+        assert!(opened.view(Position::END, Scope::Pass, None).inspected.is_empty());
+        let asked = Inspect { bench, position: Position::END, title: "Values".to_owned(), ..Inspect::default() };
+        assert_eq!(opened.inspection(&asked), None);
     }
 
     #[test]

@@ -3,21 +3,10 @@
 use std::rc::Rc;
 
 use warpscope_engine::message::inspect::Inspection;
-use warpscope_engine::message::{Bench, Inspect, Listen, Probe, Questions, Request, Response, Simulate, Zeros};
+use warpscope_engine::message::{Inspect, Probe, Request, Response, Simulate, Zeros};
 
 use super::{Dialog, Lab, Notice};
 use crate::examples;
-
-/// The questions of a pass, and of which bench.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Heard {
-    /// The bench.
-    pub bench: Bench,
-    /// The stage whose pass it is.
-    pub stage: usize,
-    /// The questions.
-    pub questions: Rc<Questions>,
-}
 
 /// An inspection, and the request for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,18 +60,10 @@ impl Lab {
                     self.last_good = Some(view);
                 }
             }
-            Response::Questions(questions) => {
-                if let Request::Listen(Listen { bench, position, .. }) = request {
-                    self.heard = questions.map(|questions| {
-                        let (bench, questions) = (bench.clone(), Rc::new(*questions));
-                        Rc::new(Heard { bench, stage: position.stage, questions })
-                    });
-                }
-            }
             Response::Inspected(inspection) => {
                 if let Request::Inspect(inspect) = request {
                     let leads_on = |told: &Inspection| told.timeline.as_ref().is_some_and(|it| it.leads_to_change);
-                    self.asking &= inspection.as_deref().is_some_and(leads_on) || !self.has_own_moments();
+                    self.asking &= inspection.as_deref().is_some_and(leads_on) || self.course_here().is_some();
                     self.inspected = inspection.map(|inspection| {
                         Rc::new(Answered { asked: inspect.clone(), inspection: Rc::new(*inspection) })
                     });

@@ -60,16 +60,16 @@ pub enum Tab {
     Launch,
 }
 
-/// What the change pane can show of a pass that works with a table of values or asks questions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A sheet of the change pane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Sheet {
-    /// That table, or those questions.
+    /// An inspection with moments if there is one, otherwise the compared texts.
     #[default]
-    Walk,
+    Usual,
     /// The compared texts.
     Lines,
-    /// An inspection, by its place in the view's list.
-    Inspected(usize),
+    /// The inspection of that heading.
+    Inspected(String),
 }
 
 /// What can be shown of the runs.

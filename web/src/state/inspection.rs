@@ -3,27 +3,36 @@
 use std::rc::Rc;
 
 use warpscope_engine::message::inspect::{Anchor, Entry, Inspection, Timeline};
-use warpscope_engine::message::{Inspect, Position};
+use warpscope_engine::message::{Inspect, InspectedPass};
 
 use super::answers::Answered;
-use super::{Lab, Selection, Sheet, Travel};
+use super::{Lab, Selection, Sheet};
 
 impl Lab {
-    /// Which of the view's inspections is looked at: the chosen one, or one with moments of its own where a pass like it is what
-    /// the position is about.
+    /// The inspection that is looked at, by its place in the view's list: the chosen one, or one with moments. Moments that
+    /// led to the position are looked at on the graph even while the compared texts are beside it.
     pub fn which_inspection(&self) -> Option<usize> {
         let view = self.view.as_ref().filter(|_| !self.has_mistakes())?;
-        match self.sheet {
-            Sheet::Inspected(which) => Some(which).filter(|which| *which < view.inspected.len()),
-            Sheet::Walk if view.walk.is_none() && view.questions.is_none() => {
-                let is_about = |title: &str| {
-                    let of_pass = |pass: &str| self.titles_of(pass).any(|own| own == title);
-                    view.remark.as_ref().is_none_or(|remark| of_pass(&remark.pass))
-                };
-                view.inspected.iter().position(|shown| shown.has_moments && is_about(&shown.title))
-            }
-            Sheet::Walk | Sheet::Lines => None,
+        let led_here = || view.inspected.iter().position(|shown| shown.course.is_some());
+        // What comes next is shown where a pass like it is what the position is about.
+        let comes_next = || {
+            let is_about = |title: &str| {
+                let of_pass = |pass: &str| self.titles_of(pass).any(|own| own == title);
+                view.remark.as_ref().is_none_or(|remark| of_pass(&remark.pass))
+            };
+            view.inspected.iter().position(|shown| shown.has_moments && is_about(&shown.title))
+        };
+        let usual = || led_here().or_else(comes_next);
+        match &self.sheet {
+            Sheet::Inspected(title) => view.inspected.iter().position(|shown| shown.title == *title).or_else(usual),
+            Sheet::Usual => usual(),
+            Sheet::Lines => led_here(),
         }
+    }
+
+    /// That inspection, as the view lists it.
+    pub(super) fn inspected_pass(&self) -> Option<&InspectedPass> {
+        self.view.as_ref()?.inspected.get(self.which_inspection()?)
     }
 
     /// The headings of what a pass shows.
@@ -38,22 +47,48 @@ impl Lab {
     }
 
     fn answered_here(&self) -> Option<&Answered> {
-        let (which, position) = (self.which_inspection()?, self.view.as_ref()?.position);
-        let answered = self.inspected.as_deref()?;
-        let asked = &answered.asked;
-        (asked.bench == self.bench && asked.position == position && asked.which == which).then_some(answered)
+        let (pass, position) = (self.inspected_pass()?, self.view.as_ref()?.position);
+        let Answered { asked, inspection } = self.inspected.as_deref()?;
+        let is_here = match &pass.course {
+            // The moments are the same at all positions that they lead to.
+            Some(course) => {
+                let told = inspection.timeline.as_ref().map(|timeline| &timeline.course);
+                asked.position.stage == position.stage && told == Some(course)
+            }
+            None => asked.position == position,
+        };
+        let is_it = is_here && asked.bench == self.bench && asked.title == pass.title;
+        self.inspected.as_deref().filter(|_| is_it)
+    }
+
+    /// The moment of the answer, if nobody asked for one.
+    pub(super) fn chosen_by_engine(&self) -> Option<usize> {
+        let answered = self.answered_here().filter(|answered| answered.asked.moment.is_none())?;
+        answered.inspection.timeline.as_ref().map(|timeline| timeline.at)
     }
 
     /// The question for what the pass shows; none if nobody looks.
     fn inspect_question(&self) -> Option<Inspect> {
-        let which = self.which_inspection().filter(|_| !self.looking)?;
-        let position = self.view.as_ref()?.position;
-        let (bench, settings) = (self.bench.clone(), self.settings.clone());
-        Some(Inspect { bench, position, which, settings, choices: self.choices.clone() })
+        let pass = self.inspected_pass().filter(|_| !self.looking)?;
+        let (position, moment) = (self.view.as_ref()?.position, self.moment_at.filter(|_| pass.course.is_some()));
+        let (bench, title, settings) = (self.bench.clone(), pass.title.clone(), self.settings.clone());
+        Some(Inspect { bench, position, title, moment, settings, choices: self.choices.clone() })
     }
 
     fn knows_answer(&self, question: &Inspect) -> bool {
-        self.inspected.as_ref().is_some_and(|answered| answered.asked == *question)
+        self.inspected.as_ref().is_some_and(|answered| answered.asked == *question) || self.tells_of(question)
+    }
+
+    /// Whether the last answer, which was about another moment, tells of that of the question as well.
+    fn tells_of(&self, question: &Inspect) -> bool {
+        let Some((Answered { asked, inspection }, (at, _))) = self.answered_here().zip(self.moment()) else {
+            return false;
+        };
+        let is_told = |timeline: &Timeline| timeline.told(at).is_some() && (at > 0 || timeline.first == 0);
+        self.course_here().is_some()
+            && !inspection.is_momentary
+            && inspection.timeline.as_ref().is_some_and(is_told)
+            && (&asked.settings, &asked.choices) == (&question.settings, &question.choices)
     }
 
     /// The question for what the pass shows, if the answer is not known.
@@ -81,7 +116,7 @@ impl Lab {
             // Later choices depend on it, and on the first all that happens.
             choices[place + 1..].iter().for_each(|later| _ = self.choices.remove(&later.key));
             if place == 0 {
-                (self.walk_at, self.asking) = (None, false);
+                (self.moment_at, self.asking) = (None, false);
             }
         }
         let entry = inspection.as_ref().and_then(|inspection| entries(inspection).find(|entry| entry.key == key));
@@ -135,40 +170,9 @@ impl Lab {
         })
     }
 
-    /// The moments of what is shown, where it has moments of its own.
-    pub fn own_timeline(&self) -> Option<&Timeline> {
-        self.inspection()?.timeline.as_ref()
-    }
-
-    /// The one of these moments that is shown, and the last one.
-    pub fn own_moment(&self) -> Option<(usize, usize)> {
-        let last = self.own_timeline()?.course.last;
-        Some((self.walk_at.unwrap_or(0).min(last), last))
-    }
-
-    /// Whether moments belong to what is shown, and not to how the pass came here.
+    /// Whether the moments of what is shown are about what comes next.
     pub fn has_own_moments(&self) -> bool {
-        let shown = self.which_inspection().zip(self.view.as_ref());
-        shown.is_some_and(|(which, view)| view.inspected[which].has_moments)
-    }
-
-    /// Goes to another of these moments. After the last one comes the change that they lead to.
-    pub(super) fn go_to_own_moment(&mut self, moment: impl FnOnce(usize) -> usize) {
-        let Some((at, last)) = self.own_moment() else { return };
-        let moment = moment(at);
-        let leads_on = self.own_timeline().is_some_and(|timeline| timeline.leads_to_change);
-        self.playing = false;
-        if moment <= last || !leads_on {
-            self.walk_at = Some(moment.min(last));
-            self.asking &= moment <= last;
-            return;
-        }
-        self.position = self.next_position();
-        self.walk_at = None;
-    }
-
-    fn next_position(&self) -> Position {
-        self.timeline().travel(self.timeline_position(), Travel::Forward)
+        self.inspected_pass().is_some_and(|pass| pass.has_moments && pass.course.is_none())
     }
 }
 

@@ -7,7 +7,7 @@ use warpscope_engine::message::{
     Bench, Catalogue, Look, Moment, Position, Request, Scope, Settings, Shared, Simulated, View,
 };
 
-use super::answers::{Answered, Counted, Heard};
+use super::answers::{Answered, Counted};
 use super::choices::{Dialog, Notice, Results, Selection, Sheet, Tab, Theme, Watched};
 use super::launches::Launches;
 use super::map::HeatMap;
@@ -23,16 +23,13 @@ pub struct Lab {
     pub position: Position,
     /// What the diff compares.
     pub scope: Scope,
-    /// Which moment of a pass with a table of values or with questions is shown, of those that lead to the position; none is
-    /// the usual one.
-    pub walk_at: Option<usize>,
-    /// The last answer about questions that a pass asks.
-    pub heard: Option<Rc<Heard>>,
+    /// The moment of an inspection that is shown; none is the usual one.
+    pub moment_at: Option<usize>,
     /// Choices in the inspection of a pass, by key.
     pub choices: BTreeMap<String, String>,
     /// The last answer about that.
     pub inspected: Option<Rc<Answered>>,
-    /// Whether the questions, or the way of a statement, move by themselves.
+    /// Whether the moments move by themselves.
     pub asking: bool,
     /// How the simulator runs.
     pub settings: Settings,
@@ -90,7 +87,7 @@ pub struct Lab {
     pub selected: Option<Selection>,
     /// Which text the source pane shows.
     pub tab: Tab,
-    /// What the change pane shows where there is a table of values.
+    /// The sheet of the change pane.
     pub sheet: Sheet,
     /// Whether the transport moves by itself.
     pub playing: bool,
@@ -117,8 +114,7 @@ impl Lab {
             bench: Bench::default(),
             position: Position::END,
             scope: Scope::Pass,
-            walk_at: None,
-            heard: None,
+            moment_at: None,
             choices: BTreeMap::new(),
             inspected: None,
             asking: false,
@@ -150,7 +146,7 @@ impl Lab {
             map: Rc::default(),
             selected: None,
             tab: Tab::Source,
-            sheet: Sheet::Walk,
+            sheet: Sheet::Usual,
             playing: false,
             pace: 1.0,
             dialog: None,
@@ -172,7 +168,6 @@ impl Lab {
     /// All questions that the page has now.
     pub fn questions(&self) -> Vec<Request> {
         let mut questions = vec![Request::Catalogue, Request::Look(self.look())];
-        questions.extend(self.listen().map(Request::Listen));
         questions.extend(self.inspect().map(Request::Inspect));
         if let Some(simulate) = self.simulate() {
             let watch = self.watched.question(&simulate);

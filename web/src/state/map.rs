@@ -1,7 +1,8 @@
 //! The map of zero probability and divergence: which cells there are, in which order they are asked for, and what is known
 //! of them.
 
-use warpscope_engine::message::{Bench, Cell, Check, MapPiece, Mapped, Settings, ValueSource};
+use warpscope_engine::message::inspect::Prediction;
+use warpscope_engine::message::{Bench, Cell, MapPiece, Mapped, Settings, ValueSource};
 
 use super::trials::{POINTS, divergence};
 use super::{Dialog, Lab};
@@ -14,8 +15,8 @@ const PIECE: usize = 24;
 pub struct HeatMap {
     /// The question without its points.
     asked: Option<MapPiece>,
-    /// The transformations.
-    pub checks: Vec<Check>,
+    /// The predictions of the pass.
+    pub predictions: Vec<Prediction>,
     /// Why there is no map.
     pub refused: Option<String>,
     /// By divergence, then by zero probability; none where nothing is known yet.
@@ -43,7 +44,7 @@ impl HeatMap {
         if !self.is_of(&about) {
             *self = HeatMap { asked: Some(about), cells: vec![None; POINTS * POINTS], ..HeatMap::default() };
         }
-        (self.checks, self.refused) = (answer.checks, answer.refused);
+        (self.predictions, self.refused) = (answer.predictions, answer.refused);
         for (&point, cell) in question.points.iter().zip(answer.cells) {
             if let Some(known) = self.cells.get_mut(index_of(point)) {
                 *known = Some(cell);
@@ -89,6 +90,7 @@ pub fn variable(sources: &[ValueSource]) -> Vec<&ValueSource> {
 /// zero, or else everything.
 pub fn question(
     bench: &Bench,
+    pass: &str,
     launch: &str,
     sources: &[ValueSource],
     settings: &Settings,
@@ -115,13 +117,16 @@ pub fn question(
         of.is_none_or(|of| !named.iter().any(|varies| varies == of))
     });
     let bench = Bench { launch: launch.to_owned(), ..bench.clone() };
-    Some(MapPiece { bench, settings, vary: named, points: Vec::new() })
+    Some(MapPiece { bench, pass: pass.to_owned(), settings, vary: named, points: Vec::new() })
 }
 
 impl Lab {
-    /// Whether `azp` is among the passes that run.
-    pub fn has_azp(&self) -> bool {
-        self.bench.pipeline.iter().any(|stage| stage.on && stage.pass == "azp")
+    /// The first of the passes that run and predict what they gain.
+    pub fn mapped_pass(&self) -> Option<&str> {
+        let passes = &self.catalogue.as_ref()?.passes;
+        let predicts = |name: &str| passes.iter().any(|pass| pass.name == name && pass.predicts);
+        let stages = self.bench.pipeline.iter().filter(|stage| stage.on);
+        stages.map(|stage| stage.pass.as_str()).find(|name| predicts(name))
     }
 
     /// The question about the map of zeros and divergence, without its points; none where nothing can vary.
@@ -130,8 +135,8 @@ impl Lab {
     }
 
     fn map_question_about(&self, varied: Option<&str>) -> Option<MapPiece> {
-        let view = self.view.as_ref().filter(|_| self.programs().is_some() && self.has_azp())?;
-        question(&self.bench, &view.launch, &view.sources, &self.settings, varied)
+        let view = self.view.as_ref().filter(|_| self.programs().is_some())?;
+        question(&self.bench, self.mapped_pass()?, &view.launch, &view.sources, &self.settings, varied)
     }
 
     /// What varies in the map unless a person says otherwise.
@@ -161,7 +166,7 @@ mod tests {
     }
 
     fn about(sources: &[ValueSource], settings: &Settings, chosen: Option<&str>) -> Vec<String> {
-        question(&Bench::default(), "", sources, settings, chosen).map(|piece| piece.vary).unwrap_or_default()
+        question(&Bench::default(), "azp", "", sources, settings, chosen).map(|piece| piece.vary).unwrap_or_default()
     }
 
     #[test]
@@ -172,16 +177,17 @@ mod tests {
         assert_eq!(about(&sources, &settings, Some("gone")), ["y"]);
         settings.sets.insert("y.zero".to_owned(), 0.0);
         assert_eq!(about(&sources, &settings, None), ["x", "y"]);
-        let piece = question(&Bench::default(), "", &sources, &settings, None).expect("a question");
+        let piece = question(&Bench::default(), "azp", "", &sources, &settings, None).expect("a question");
         assert!(piece.settings.sets.is_empty(), "what varies is not set besides");
-        assert!(question(&Bench::default(), "", &[], &settings, None).is_none());
+        assert!(question(&Bench::default(), "azp", "", &[], &settings, None).is_none());
     }
 
     #[test]
     fn all_cells_are_asked_for_once_and_those_of_another_question_are_forgotten() {
         let settings = Settings::default();
-        let of =
-            |name: &str| question(&Bench::default(), "", &[source(name, 0.5)], &settings, None).expect("a question");
+        let of = |name: &str| {
+            question(&Bench::default(), "azp", "", &[source(name, 0.5)], &settings, None).expect("a question")
+        };
         let (x, mut map, mut asked) = (of("x"), HeatMap::default(), Vec::new());
         while let Some(piece) = map.next(&x) {
             // The engine has time for seven.

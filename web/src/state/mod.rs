@@ -12,7 +12,7 @@
 //! | `choices` | what a person chooses of how the page looks |
 //! | `opening` | another bench takes the place of the one before, which is kept |
 //! | `programs` | the programs that are shown and run |
-//! | `timeline`, `walk` | the stops of the transport, and the moments between them |
+//! | `timeline`, `moments` | the stops of the transport, and the moments between them |
 //! | `pipeline`, `settings` | edits of the passes and of the simulator's settings |
 //! | `inspection` | what is shown of a pass |
 //! | `trials`, `map` | pipelines side by side, and the map of zeros and divergence |
@@ -25,6 +25,7 @@ mod inspection;
 mod lab;
 mod launches;
 mod map;
+mod moments;
 mod opening;
 mod pipeline;
 mod programs;
@@ -35,7 +36,6 @@ mod share;
 mod tests;
 mod timeline;
 mod trials;
-mod walk;
 
 pub use action::Action;
 pub use choices::{Dialog, Notice, Pane, Results, Selection, Sheet, Tab, Theme, Watched};

@@ -16,7 +16,7 @@ impl Lab {
             bench: self.bench.clone(),
             position: self.view.as_ref().map_or(self.position, |view| view.position),
             scope: self.scope,
-            moment: self.walk_at,
+            moment: self.moment_at,
             settings: self.settings.clone(),
         }
     }
@@ -29,7 +29,7 @@ impl Lab {
         self.is_newly_opened = true;
         self.position = shared.position;
         self.scope = shared.scope;
-        self.walk_at = shared.moment;
+        self.moment_at = shared.moment;
         self.settings = shared.settings;
         self.text_version += 1;
         self.source_leads = false;

@@ -85,8 +85,8 @@ impl Reducible for Lab {
             }
             Action::Pace(pace) => lab.pace = pace.clamp(0.1, 10.0),
             Action::Scope(scope) => lab.scope = scope,
-            Action::WalkTo(moment) => lab.walk_to(|_| moment),
-            Action::WalkBy(moments) => lab.walk_to(|at| at.saturating_add_signed(moments)),
+            Action::WalkTo(moment) => lab.go_to_moment(|_| moment),
+            Action::WalkBy(moments) => lab.go_to_moment(|at| at.saturating_add_signed(moments)),
             Action::Choose(key, value) => lab.choose(&key, &value),
             Action::ForgetEntries => lab.forget_entries(),
             Action::Declare(text) => {
@@ -97,31 +97,19 @@ impl Reducible for Lab {
                 lab.position = Position::default();
                 lab.forget_runs();
             }
-            Action::Ask(on) if lab.has_own_moments() => {
-                if lab.own_moment().is_some_and(|(at, last)| on && at == last) {
-                    lab.walk_at = Some(0);
-                }
-                (lab.asking, lab.playing) = (on && lab.own_moment().is_some(), false);
-            }
             Action::Ask(on) => {
-                if let Some((course, at)) = lab.questions_at() {
-                    let is_over = at == course.last;
-                    lab.walk_to(|at| if on && is_over { 0 } else { at });
-                    lab.asking = on;
+                let Some((at, last)) = lab.moment() else { return self };
+                if on && at == last {
+                    lab.go_to_moment(|_| 0);
                 }
+                (lab.asking, lab.playing) = (on, false);
             }
-            // Whoever watches wants to see every moment, however long the engine takes.
-            Action::NextMoment if lab.has_own_moments() => {
-                if lab.is_inspected() {
-                    lab.go_to_own_moment(|at| at + 1);
-                }
-            }
+            // Every moment is seen, however long the engine takes.
             Action::NextMoment => {
-                if lab.looking || lab.heard().is_none() {
+                if !lab.is_inspected() {
                     return self;
                 }
-                lab.walk_to(|at| at + 1);
-                lab.asking = lab.questions_at().is_some_and(|(course, at)| at < course.last);
+                lab.play_moment();
             }
             Action::Compare(pipelines) => {
                 Rc::make_mut(&mut lab.trials).keep(&pipelines);
@@ -193,7 +181,7 @@ impl Reducible for Lab {
         }
         // Another position has its own usual moment.
         if !says_moment && (lab.bench != self.bench || lab.position != self.position) {
-            lab.walk_at = None;
+            lab.moment_at = None;
         }
         // Another program has its own choices.
         if lab.bench != self.bench || lab.position != self.position {
@@ -203,7 +191,7 @@ impl Reducible for Lab {
         if lab.bench != self.bench
             || lab.position != self.position
             || lab.scope != self.scope
-            || lab.walk_at != self.walk_at
+            || lab.moment_at != self.moment_at
         {
             lab.looking = lab.answered.as_deref() != Some(&lab.look());
         }

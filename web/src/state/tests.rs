@@ -249,22 +249,71 @@ fn an_example_keeps_what_a_person_has_changed() {
 }
 
 #[test]
-fn the_transport_goes_along_with_the_walk() {
-    let walk =
-        ValueWalk { at: 3, course: Course { last: 9, changes: vec![3, 6], changes_before: 0 }, ..ValueWalk::default() };
-    let view = View { position: at(2, 1), walk: Some(walk), ..view(&[1, 2]) };
+fn the_transport_goes_along_with_the_moments() {
+    let course = Course { last: 9, changes: vec![3, 6], changes_before: 0 };
+    let shown = InspectedPass { title: "Values".to_owned(), has_moments: true, course: Some(course) };
+    let view = View { position: at(2, 1), inspected: vec![shown], ..view(&[1, 2]) };
     let mut lab = Lab { position: at(2, 1), view: Some(Rc::new(view)), ..Lab::new() };
     lab.bench.pipeline = pipeline(&[("dce", true), ("gvn-cse", true)]);
     let lab = Rc::new(lab).reduce(Action::WalkBy(1));
-    assert_eq!((lab.position, lab.walk_at), (at(2, 2), Some(4)));
+    assert_eq!((lab.position, lab.moment_at), (at(2, 2), Some(4)));
     // Faster than the engine answers.
     let lab = lab.reduce(Action::WalkBy(1)).reduce(Action::WalkBy(-3));
-    assert_eq!((lab.position, lab.walk_at), (at(2, 1), Some(2)));
+    assert_eq!((lab.position, lab.moment_at), (at(2, 1), Some(2)));
     let lab = lab.reduce(Action::WalkTo(100));
-    assert_eq!((lab.position, lab.walk_at), (at(2, 2), Some(9)));
+    assert_eq!((lab.position, lab.moment_at), (at(2, 2), Some(9)));
     // A step of the transport has its own usual moment.
     let lab = lab.reduce(Action::Travel(Travel::Back));
-    assert_eq!((lab.position, lab.walk_at), (at(2, 1), None));
+    assert_eq!((lab.position, lab.moment_at), (at(2, 1), None));
+}
+
+#[test]
+fn moments_that_led_here_are_asked_for_until_they_are_told() {
+    let course = Course { last: 9, changes: vec![3, 6], changes_before: 0 };
+    let shown = InspectedPass { title: "Questions".to_owned(), has_moments: true, course: Some(course.clone()) };
+    let seen = |step| Rc::new(View { position: at(1, step), inspected: vec![shown.clone()], ..view(&[2]) });
+    let mut lab = Lab { position: at(1, 1), view: Some(seen(1)), ..Lab::new() };
+    lab.bench.pipeline = pipeline(&[("ssrqp", true)]);
+    lab.answered = Some(Rc::new(lab.look()));
+    let asked = lab.inspect().expect("what has moments is shown without being asked for");
+    assert_eq!((asked.moment, lab.moment()), (None, Some((3, 9))), "the moment of the change");
+    let told = |moments: std::ops::Range<usize>, is_momentary: bool| {
+        let moment = || inspect::Moment::default();
+        let timeline = inspect::Timeline {
+            course: course.clone(),
+            first: moments.start,
+            moments: moments.map(|_| moment()).collect(),
+            start: Some(moment()),
+            ..inspect::Timeline::default()
+        };
+        inspect::Inspection { timeline: Some(timeline), is_momentary, ..inspect::Inspection::new("Questions") }
+    };
+    let answer = |lab: &Rc<Lab>, told: inspect::Inspection| {
+        let asked = lab.inspect().expect("a question");
+        let response = Response::Inspected(Some(Box::new(told)));
+        lab.clone().reduce(Action::Answered(Box::new(Request::Inspect(asked)), response))
+    };
+    // The page takes the view of the next change from the engine.
+    let step_on = |lab: &Rc<Lab>, to: usize| {
+        let lab = lab.clone().reduce(Action::WalkTo(to));
+        let question = Request::Look(lab.look());
+        let view = View { position: lab.position, ..(*seen(1)).clone() };
+        lab.reduce(Action::Answered(Box::new(question), Response::View(Box::new(view))))
+    };
+    let lab = Rc::new(lab);
+    let whole = answer(&lab, told(0..9, false));
+    assert_eq!(whole.inspect(), None);
+    let later = step_on(&whole, 5);
+    assert_eq!((later.position, later.inspect()), (at(1, 2), None), "the timeline tells of all moments");
+    assert!(later.inspection().is_some() && later.is_inspected());
+    let part = answer(&lab, told(0..4, false));
+    assert_eq!(step_on(&part, 5).inspect().and_then(|asked| asked.moment), Some(5), "that moment is not told yet");
+    let scene = answer(&lab, told(0..9, true));
+    let scene = step_on(&scene, 5);
+    assert_eq!(scene.inspect().and_then(|asked| asked.moment), Some(5), "each moment has its own tables");
+    assert!(scene.inspection().is_some(), "the last one stays meanwhile");
+    let lines = scene.reduce(Action::Sheet(Sheet::Lines));
+    assert!(lines.inspection().is_some(), "the graph shows them beside the compared texts");
 }
 
 #[test]
@@ -273,11 +322,15 @@ fn an_inspection_is_asked_for_while_it_is_looked_at_and_each_program_has_its_own
     lab.bench.pipeline = pipeline(&[("azp", true)]);
     let position = at(1, 1);
     lab.position = position;
-    let shown = InspectedPass { title: "Candidates".to_owned(), has_moments: false };
+    let shown = InspectedPass { title: "Candidates".to_owned(), ..InspectedPass::default() };
     lab.view = Some(Rc::new(View { inspected: vec![shown], position, ..view(&[2]) }));
     assert_eq!(lab.inspect(), None, "nobody looks");
-    assert_eq!(Rc::new(lab.clone()).reduce(Action::Sheet(Sheet::Inspected(1))).inspect(), None, "there is one only");
-    let lab = Rc::new(lab).reduce(Action::Sheet(Sheet::Inspected(0)));
+    assert_eq!(
+        Rc::new(lab.clone()).reduce(Action::Sheet(Sheet::Inspected("Paths".to_owned()))).inspect(),
+        None,
+        "there is one only"
+    );
+    let lab = Rc::new(lab).reduce(Action::Sheet(Sheet::Inspected("Candidates".to_owned())));
     let asked = lab.inspect().expect("somebody looks");
     assert_eq!((asked.position, asked.choices.len()), (position, 0));
     let (anchor, look) = (inspect::Anchor::Inst(3), inspect::Look::Removed);
@@ -300,7 +353,7 @@ fn moments_of_an_inspection_lead_to_the_change() {
     let mut lab = Lab::new();
     lab.bench.pipeline = pipeline(&[("pde", true)]);
     lab.position = at(0, 0);
-    let shown = || vec![InspectedPass { title: "Paths".to_owned(), has_moments: true }];
+    let shown = || vec![InspectedPass { title: "Paths".to_owned(), has_moments: true, course: None }];
     lab.view = Some(Rc::new(View { inspected: shown(), position: at(0, 0), ..view(&[1]) }));
     lab.answered = Some(Rc::new(lab.look()));
     let lab = Rc::new(lab);
@@ -341,7 +394,7 @@ fn moments_of_an_inspection_lead_to_the_change() {
         Action::Answered(Box::new(Request::Inspect(asked)), Response::Inspected(Some(Box::new(told.clone()))))
     };
     let lab = lab.reduce(answer(asked, &told));
-    assert_eq!((lab.inspect(), lab.own_moment()), (None, Some((0, 2))));
+    assert_eq!((lab.inspect(), lab.moment()), (None, Some((0, 2))));
     let choose =
         |lab: &Rc<Lab>, key: &str, value: &str| lab.clone().reduce(Action::Choose(key.to_owned(), value.to_owned()));
     let chosen = |lab: &Lab, key: &str| lab.choices.get(key).cloned();
@@ -364,9 +417,9 @@ fn moments_of_an_inspection_lead_to_the_change() {
     assert_eq!(chosen(&select(Some(12)), "statement").as_deref(), Some("12"));
 
     let lab = lab.reduce(Action::WalkBy(1)).reduce(Action::WalkBy(1));
-    assert_eq!((lab.position, lab.own_moment(), lab.shared().moment), (at(0, 0), Some((2, 2)), Some(2)));
+    assert_eq!((lab.position, lab.moment(), lab.shared().moment), (at(0, 0), Some((2, 2)), Some(2)));
     let done = lab.clone().reduce(Action::WalkBy(1));
-    assert_eq!((done.position, done.walk_at), (at(1, 1), None), "after its last moment comes the change");
+    assert_eq!((done.position, done.moment_at), (at(1, 1), None), "after its last moment comes the change");
     let edited = choose(&lab, "frequency.0-3", "4");
     let asked = edited.inspect().expect("another question");
     assert_eq!(asked.choices.get("statement").map(String::as_str), Some("7"), "about what is shown");
@@ -374,12 +427,12 @@ fn moments_of_an_inspection_lead_to_the_change() {
     let elsewhere = inspect::Timeline { leads_to_change: false, ..told.timeline.clone().expect("moments") };
     let unled = inspect::Inspection { timeline: Some(elsewhere), ..told.clone() };
     let edited = edited.reduce(answer(asked, &unled)).reduce(Action::WalkBy(1));
-    assert_eq!((edited.position, edited.own_moment()), (at(0, 0), Some((2, 2))));
+    assert_eq!((edited.position, edited.moment()), (at(0, 0), Some((2, 2))));
     assert!(!choose(&edited, "frequency.0-3", "10").has_entries(), "that is the program's number");
     assert!(!edited.reduce(Action::ForgetEntries).has_entries());
 
     let playing = lab.reduce(Action::Ask(true));
-    assert_eq!((playing.asking, playing.own_moment()), (true, Some((0, 2))), "from the beginning");
+    assert_eq!((playing.asking, playing.moment()), (true, Some((0, 2))), "from the beginning");
     let playing = playing.reduce(Action::NextMoment).reduce(Action::NextMoment).reduce(Action::NextMoment);
     assert_eq!((playing.asking, playing.position), (true, at(1, 1)));
     let mut there = (*playing).clone();

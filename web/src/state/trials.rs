@@ -5,14 +5,12 @@ use std::rc::Rc;
 use warpscope_engine::message::{Bench, Settings, Stage, Trial, Tried, ValueSource};
 
 use super::{Dialog, Lab};
+use crate::presets::VARIANTS;
 
 /// Pipelines that are compared at a time.
 pub const MOST_COMPARED: usize = 6;
 /// The divergences at which they are run: 0 %, 10 %, … 100 %.
 pub const POINTS: usize = 11;
-/// The passes that come with a comparison of their own.
-const VARIANTS: [&str; 5] = ["", "srqp", "esrqp", "ssrqp-s", "ssrqp"];
-
 /// What is known of pipelines that were compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trials {

@@ -1,5 +1,5 @@
-//! The change pane: the reason of the change that led to the position, and the compared texts; in a pass that works with
-//! a table of values, asks questions or shows something else, those in another sheet.
+//! The change pane: the reason of the change that led to the position, and the compared texts; each inspection at the
+//! position is another sheet.
 
 use warpscope_engine::message::{InspectedPass, Remark, RemarkFact, Scope};
 use yew::{Callback, Html, KeyboardEvent, component, html};
@@ -7,8 +7,6 @@ use yew::{Callback, Html, KeyboardEvent, component, html};
 use super::comparison::{Comparison, Lines};
 use super::inspection::Inspection;
 use super::order::{DRAWN, ordered_facts};
-use super::questions::Questions;
-use super::values::Values;
 use super::{PaneProps, Shared, count, on};
 use crate::dom;
 use crate::state::{Action, Lab, Sheet};
@@ -18,42 +16,24 @@ use crate::state::{Action, Lab, Sheet};
 pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
     let (view, is_old) = lab.drawn();
     let scopes = [(Scope::Rewrite, "This change"), (Scope::Pass, "This pass"), (Scope::Pipeline, "All passes")];
-    let walk = match (&view.walk, &view.questions) {
-        _ if is_old => None,
-        (Some(_), _) => Some("Values"),
-        (None, Some(_)) => Some("Questions"),
-        (None, None) => None,
-    };
-    let named = |(which, shown): (usize, &InspectedPass)| (Sheet::Inspected(which), shown.title.clone());
-    let inspected = view.inspected.iter().enumerate().filter(|_| !is_old).map(named);
-    let others: Vec<(Sheet, String)> =
-        walk.map(|name| (Sheet::Walk, name.to_owned())).into_iter().chain(inspected).collect();
-    let shown = match (lab.which_inspection().filter(|_| !is_old), lab.sheet) {
-        (Some(which), _) => Sheet::Inspected(which),
-        (None, Sheet::Walk | Sheet::Inspected(_)) if walk.is_some() => Sheet::Walk,
-        _ => Sheet::Lines,
-    };
-    if shown != Sheet::Lines {
+    let titles: &[InspectedPass] = if is_old { &[] } else { &view.inspected };
+    let shown = lab.which_inspection().filter(|_| lab.sheet != Sheet::Lines).and_then(|which| titles.get(which));
+    if let Some(shown) = shown {
+        let shown = Some(shown.title.as_str());
         return html! {
             <section class="pane change" aria-label="Change" data-testid="change-pane">
-                <div class="pane-head">{ sheets(&others, shown, act) }</div>
+                <div class="pane-head">{ sheets(titles, shown, act) }</div>
                 <div class="sheet-panel" role="tabpanel" id="change-sheet" aria-labelledby={sheet_id(shown)}>
-                    if matches!(shown, Sheet::Inspected(_)) {
-                        <Inspection lab={lab.clone()} act={act.clone()} />
-                    } else if view.walk.is_some() {
-                        <Values lab={lab.clone()} act={act.clone()} />
-                    } else {
-                        <Questions lab={lab.clone()} act={act.clone()} />
-                    }
+                    <Inspection lab={lab.clone()} act={act.clone()} />
                 </div>
             </section>
         };
     }
-    let is_tabbed = !others.is_empty();
+    let is_tabbed = !titles.is_empty();
     html! {
         <section class={if is_old { "pane change old" } else { "pane change" }} aria-label="Change" data-testid="change-pane">
             <div class="pane-head">
-                if is_tabbed { { sheets(&others, Sheet::Lines, act) } } else { <h2>{ "Change" }</h2> }
+                if is_tabbed { { sheets(titles, None, act) } } else { <h2>{ "Change" }</h2> }
                 <fieldset class="segments" data-testid="scope">
                     <legend class="hidden">{ "What is compared" }</legend>
                     { for scopes.into_iter().map(|(scope, name)| {
@@ -69,7 +49,7 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
                 </fieldset>
             </div>
             <div class="sheet-panel" role={is_tabbed.then_some("tabpanel")} id="change-sheet"
-                aria-labelledby={is_tabbed.then(|| sheet_id(Sheet::Lines))}>
+                aria-labelledby={is_tabbed.then(|| sheet_id(None))}>
                 { reason(view.remark.as_ref().filter(|_| !is_old), &nothing_changed(lab)) }
                 if !is_old { { refusals(&view.missed) } }
                 <Comparison diff={Lines(view.clone())}
@@ -81,24 +61,22 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
     }
 }
 
-fn sheet_id(sheet: Sheet) -> String {
-    match sheet {
-        Sheet::Walk => "sheet-values".to_owned(),
-        Sheet::Lines => "sheet-lines".to_owned(),
-        Sheet::Inspected(which) => format!("sheet-inspected-{which}"),
-    }
+/// The identity of the tab of an inspection, or of that of the compared texts.
+fn sheet_id(title: Option<&str>) -> String {
+    title.map_or_else(|| "sheet-lines".to_owned(), |title| format!("sheet-{}", title.to_lowercase().replace(' ', "-")))
 }
 
-/// The tabs: the compared texts, and what else there is to see of the pass.
-fn sheets(others: &[(Sheet, String)], shown: Sheet, act: &Callback<Action>) -> Html {
-    let all: Vec<(Sheet, String)> = [(Sheet::Lines, "Change".to_owned())].iter().chain(others).cloned().collect();
+/// The tabs: the compared texts, and the inspections.
+fn sheets(inspected: &[InspectedPass], shown: Option<&str>, act: &Callback<Action>) -> Html {
+    let all: Vec<Option<String>> =
+        [None].into_iter().chain(inspected.iter().map(|shown| Some(shown.title.clone()))).collect();
+    let sheet = |title: Option<String>| title.map_or(Sheet::Lines, Sheet::Inspected);
     let onkeydown = {
         let (act, all) = (act.clone(), all.clone());
         Callback::from(move |event: KeyboardEvent| {
             // The tab that has the focus; which one is shown may not be drawn yet.
             let focused = dom::id(&event);
-            let at =
-                all.iter().position(|(sheet, _)| focused.as_deref() == Some(sheet_id(*sheet).as_str())).unwrap_or(0);
+            let at = all.iter().position(|title| focused == Some(sheet_id(title.as_deref()))).unwrap_or(0);
             let next = match event.key().as_str() {
                 "ArrowLeft" => (at + all.len() - 1) % all.len(),
                 "ArrowRight" => (at + 1) % all.len(),
@@ -107,23 +85,24 @@ fn sheets(others: &[(Sheet, String)], shown: Sheet, act: &Callback<Action>) -> H
                 _ => return,
             };
             event.prevent_default();
-            act.emit(Action::Sheet(all[next].0));
+            act.emit(Action::Sheet(sheet(all[next].clone())));
             // At once for the next key, and then again: another sheet may be drawn with other tabs.
-            dom::focus(&sheet_id(all[next].0));
-            dom::focus_later(sheet_id(all[next].0));
+            let id = sheet_id(all[next].as_deref());
+            dom::focus(&id);
+            dom::focus_later(id);
         })
     };
-    let tab = |sheet: Sheet, name: &str| {
+    let tab = |title: &Option<String>| {
+        let is_shown = title.as_deref() == shown;
+        let chosen = sheet(title.clone());
         html! {
-            <button type="button" role="tab" id={sheet_id(sheet)} aria-selected={(shown == sheet).to_string()}
-                aria-controls="change-sheet" tabindex={if shown == sheet { "0" } else { "-1" }}
-                onclick={on(act, move || Action::Sheet(sheet))}>{ name }</button>
+            <button type="button" role="tab" id={sheet_id(title.as_deref())} aria-selected={is_shown.to_string()}
+                aria-controls="change-sheet" tabindex={if is_shown { "0" } else { "-1" }}
+                onclick={on(act, move || Action::Sheet(chosen.clone()))}>{ title.as_deref().unwrap_or("Change") }</button>
         }
     };
     html! {
-        <div role="tablist" aria-label="What is shown of the change" class="tabs" {onkeydown}>
-            { for all.iter().map(|(sheet, name)| tab(*sheet, name)) }
-        </div>
+        <div role="tablist" aria-label="What is shown of the change" class="tabs" {onkeydown}>{ for all.iter().map(tab) }</div>
     }
 }
 

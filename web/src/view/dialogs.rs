@@ -242,8 +242,8 @@ fn help() -> Html {
     let keys: [(&[&str], &str); 15] = [
         (&["←", "→"], "one change back, one forward"),
         (&["[", "]"], "one pass back, one forward"),
-        (&[",", "."], "in a pass with a table of values, questions or paths: one moment back, one forward"),
-        (&["q"], "let the questions travel or the statement sink, or pause"),
+        (&[",", "."], "where a pass shows moments: one moment back, one forward"),
+        (&["q"], "play or pause these moments"),
         (&["Home", "End"], "the source, the end"),
         (&["p"], "play or pause"),
         (&["e"], "to the editor; Escape, then Tab, leaves it"),

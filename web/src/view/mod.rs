@@ -17,14 +17,12 @@ mod number_field;
 mod opening;
 mod order;
 mod passes;
-mod questions;
 mod results;
 mod sight;
 mod simulator;
 mod source;
 mod splits;
 mod transport;
-mod values;
 mod zeros;
 
 use std::ops::Deref;

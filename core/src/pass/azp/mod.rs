@@ -45,6 +45,7 @@ mod kept;
 mod needed;
 mod opportunity;
 mod oracle;
+mod predict;
 mod profiles;
 mod remarks;
 mod scene;
@@ -66,7 +67,7 @@ use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::if_convert::{LANES, resident_warps};
-use super::{Inspector, Knob, KnobKind, Pass, PassError, PassInfo, Settings};
+use super::{Inspector, Knob, KnobKind, Pass, PassError, PassInfo, Predictor, Settings};
 use crate::flow::Elements;
 use crate::ir::{Inst, Reg};
 use crate::machine::Machine;
@@ -151,6 +152,7 @@ impl Pass for Azp {
     };
 
     const INSPECTOR: Option<Inspector> = Some(inspect::INSPECTOR);
+    const PREDICTOR: Option<Predictor> = Some(predict::predict);
 
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let rules = Rules::new(view, settings);

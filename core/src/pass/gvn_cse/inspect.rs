@@ -38,6 +38,8 @@ const MOST_FINDINGS: usize = 2_000;
 /// Longer timelines are cut around the moment that is shown.
 const MOST_MOMENTS: usize = 2_000;
 
+const NOT_BEGUN: &str = "Before the walk: nothing is known.";
+
 const OUT_OF_REACH: &str = "out of reach in this mode";
 
 /// The inspector of passes that record a value table.
@@ -50,7 +52,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
     if recorded.is_empty() {
         return None;
     }
-    let course = position.course(recorded.iter().map(event_of));
+    let course = position.course();
     // Where nothing was changed, the table when it is fullest.
     let at = position.moment(&course, request, || fullest(&recorded));
     let table = ValueTable::at(table_events(&recorded[..at]));
@@ -58,7 +60,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
     let moments = tell(func, journal, &recorded, shown.clone());
     let told = at.checked_sub(shown.start + 1).and_then(|place| moments.get(place));
     Some(Inspection {
-        lead: told.map_or("Before the walk: nothing is known.".into(), |moment| moment.sentence.clone()),
+        lead: told.map_or(NOT_BEGUN.into(), |moment| moment.sentence.clone()),
         tables: Vec::from([values(func, journal, &table, &recorded[..at]), findings(journal, &recorded)]),
         graphs: Vec::from([dominators(func, &table)]),
         trail: trail(func, &table),
@@ -66,12 +68,13 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
             name: "Walk over the dominator tree".into(),
             course,
             at,
+            start: Some(Moment { sentence: NOT_BEGUN.into(), ..Moment::default() }),
             first: shown.start,
             moments,
             cut_after: journal.is_cut(position.pass, position.func).then_some(MAX_DETAILS),
-            kinds: Vec::new(),
             ..Timeline::default()
         }),
+        is_momentary: true,
         ..Inspection::new(INSPECTOR.title)
     })
 }
@@ -122,17 +125,17 @@ fn tell(func: &Function, journal: &Journal, recorded: &[Recorded<'_>], part: Ran
     table_events(&recorded[..part.start]).for_each(|event| table.take(event));
     let moment = |recorded: &Recorded<'_>| match recorded {
         Recorded::Table(event) => table_moment(func, event, &mut table),
-        Recorded::Event(event) => event_moment(journal, *event),
+        Recorded::Event(event) => event_moment(func, journal, *event),
     };
     recorded[part].iter().map(moment).collect()
 }
 
 /// A hit or a refusal.
-fn event_moment(journal: &Journal, event: usize) -> Moment {
+fn event_moment(func: &Function, journal: &Journal, event: usize) -> Moment {
     let event = &journal.events()[event];
     let (word, look) = if event.is_rewrite() { ("hit", Look::Good) } else { ("refused", Look::Bad) };
     let Remark { block, rule, message, .. } = &event.remark;
-    Moment { rule: (*rule).into(), ..moment(word, look, *block, format!("{message}.")) }
+    Moment { rule: (*rule).into(), ..moment(func, word, look, *block, format!("{message}.")) }
 }
 
 /// A step of the table, which takes it.
@@ -150,7 +153,7 @@ fn table_moment(func: &Function, event: &TableEvent, table: &mut TableBuilder) -
                 }
                 Some(above) => format!("A scope opens for `{here}` inside that of `{}`.", name(above)),
             };
-            moment("opens", Look::Plain, *block, sentence)
+            moment(func, "opens", Look::Plain, *block, sentence)
         }
         TableEvent::Held { number, expression, holder } => {
             let (word, sentence) = match table.leader(*number) {
@@ -159,7 +162,7 @@ fn table_moment(func: &Function, event: &TableEvent, table: &mut TableBuilder) -
                 }
                 _ => ("enters", format!("`{}` holds `v{number}` = `{expression}`.", holder.name)),
             };
-            moment(word, Look::New, holder.block, sentence)
+            moment(func, word, Look::New, holder.block, sentence)
         }
         TableEvent::Closed { block } => {
             let here = name(*block);
@@ -168,14 +171,14 @@ fn table_moment(func: &Function, event: &TableEvent, table: &mut TableBuilder) -
                 1 => format!("The scope of `{here}` closes and takes back one number."),
                 removed => format!("The scope of `{here}` closes and takes back {removed} numbers."),
             };
-            moment("closes", Look::Plain, *block, sentence)
+            moment(func, "closes", Look::Plain, *block, sentence)
         }
     }
 }
 
-fn moment(word: &str, look: Look, block: Block, sentence: String) -> Moment {
-    let focus = Some(Anchor::Block(block.as_u32()));
-    Moment { word: word.into(), look, sentence, focus, ..Moment::default() }
+fn moment(func: &Function, word: &str, look: Look, block: Block, sentence: String) -> Moment {
+    let (focus, place) = (Some(Anchor::Block(block.as_u32())), block_name(func, block));
+    Moment { word: word.into(), look, sentence, focus, place, ..Moment::default() }
 }
 
 /// The rows of the table, of which the last moment's are marked.
@@ -228,7 +231,7 @@ const COLUMNS: [(&str, &str); 4] = [
 fn value_row(func: &Function, entry: &Entry, look: Look, in_reach: &BTreeSet<Block>) -> Option<Row> {
     let (leader, others) = entry.holders.split_first()?;
     let names: Vec<&str> = others.iter().map(|holder| holder.name.as_str()).collect();
-    let also = if names.is_empty() { String::new() } else { format!("also {}", names.join(", ")) };
+    let also = if names.is_empty() { String::new() } else { format!(", also {}", names.join(", ")) };
     let is_in_reach = in_reach.contains(&leader.block);
     let faint = if is_in_reach { Look::Plain } else { Look::Faint };
     let block = leader.block.as_u32();
@@ -237,7 +240,7 @@ fn value_row(func: &Function, entry: &Entry, look: Look, in_reach: &BTreeSet<Blo
         cells: Vec::from([
             Cell::text(format!("v{}", entry.number)),
             Cell::text(entry.expression.clone()),
-            Cell { help: also, ..Cell::text(leader.name.clone()) },
+            Cell::text(format!("{}{also}", leader.name)),
             Cell::text(block_name(func, leader.block)).looking(faint),
         ]),
         look: if look == Look::Plain { faint } else { look },
@@ -319,7 +322,7 @@ fn dominators(func: &Function, table: &ValueTable) -> SmallGraph {
     let look = |block: &Block| open.get(block).copied().unwrap_or(Look::Closed);
     let edge = |(place, block): (usize, &Block)| Some((*places.get(&tree.parent(*block)?)?, place));
     SmallGraph {
-        name: "dominators".into(),
+        name: "dominator tree".into(),
         nodes: blocks.iter().map(|block| node(func, *block, look(block))).collect(),
         edges: blocks.iter().enumerate().filter_map(edge).collect(),
     }

@@ -27,6 +27,8 @@ use crate::trace::QuestionEvent;
 /// Longer timelines are cut around the moment that is shown.
 const MOST_MOMENTS: usize = 12_000;
 
+const NOT_BEGUN: &str = "Nothing has been asked yet.";
+
 /// The inspector of passes that ask questions.
 pub(super) const INSPECTOR: Inspector =
     Inspector { title: "Questions", subject: Subject::Last, has_moments: true, applies: |_| true, inspect };
@@ -37,17 +39,18 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
     if !recorded.iter().any(|moment| matches!(moment, Inquiry::Question(..))) {
         return None;
     }
-    let course = position.course(recorded.iter().map(event_of));
+    let course = position.course();
     let at = position.moment(&course, request, || course.last);
     let shown = window(&recorded, at, MOST_MOMENTS);
     let moments = tell(position, &recorded, shown.clone());
     let told = at.checked_sub(shown.start + 1).and_then(|place| moments.get(place));
     Some(Inspection {
-        lead: told.map_or("Nothing has been asked yet.".into(), |moment| moment.sentence.clone()),
+        lead: told.map_or(NOT_BEGUN.into(), |moment| moment.sentence.clone()),
         timeline: Some(Timeline {
             name: INSPECTOR.title.into(),
             course,
             at,
+            start: Some(Moment { sentence: NOT_BEGUN.into(), ..Moment::default() }),
             first: shown.start,
             moments,
             cut_after: journal.is_cut(pass, func).then_some(MAX_DETAILS),

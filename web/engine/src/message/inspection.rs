@@ -13,8 +13,10 @@ pub struct Inspect {
     pub bench: Bench,
     /// The position whose program is meant.
     pub position: Position,
-    /// Which of [`View::inspected`](super::View::inspected) is asked.
-    pub which: usize,
+    /// The heading of one of [`View::inspected`](super::View::inspected).
+    pub title: String,
+    /// The moment that the answer is about; none is the usual one.
+    pub moment: Option<usize>,
     /// Settings of the run that counts what warps execute.
     pub settings: Settings,
     /// Choices that a person has made in it, by key.

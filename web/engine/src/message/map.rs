@@ -1,14 +1,18 @@
-//! How much faster a program is with `azp` than without, over how often its values are zero and how far lanes disagree.
+//! The speed-up of a program by a pass, over zero probability and divergence of its values.
 
 use serde::{Deserialize, Serialize};
+
+use warpscope_core::inspect::Prediction;
 
 use super::{Bench, Settings};
 
 /// Asks for [`Mapped`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MapPiece {
-    /// Program, launch and passes, one of them `azp`.
+    /// Program, launch and passes.
     pub bench: Bench,
+    /// The pass without which the program runs beside.
+    pub pass: String,
     /// How the simulator runs it, apart from the values that vary.
     pub settings: Settings,
     /// The inputs and buffers that vary.
@@ -22,47 +26,34 @@ pub struct MapPiece {
 pub struct Mapped {
     /// Why there is no map; none if there is one.
     pub refused: Option<String>,
-    /// The transformations, in order.
-    pub checks: Vec<Check>,
+    /// The predictions of the pass, in the order of its transformations.
+    pub predictions: Vec<Prediction>,
     /// For the first points what was found there, or why a run did not end well.
     pub cells: Vec<Result<Cell, String>>,
-}
-
-/// A transformation, with the figures on which it was decided, in cycles for each run of the kernel by a warp.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Check {
-    /// The registers that it is for.
-    pub registers: Vec<String>,
-    /// T_R.
-    pub t_region: f64,
-    /// T_S.
-    pub t_special: f64,
-    /// T_check.
-    pub t_check: f64,
 }
 
 /// What was found at a point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// Cycles of the launch without `azp`.
+    /// Cycles of the launch without the pass.
     pub without: u64,
     /// Cycles with it.
     pub with: u64,
-    /// By check: the share of its executions by a warp in which all lanes had zero; none where it never ran.
+    /// By prediction: the share of executions by a warp in which its condition held; none where its branches never ran.
     pub shares: Vec<Option<f64>>,
 }
 
 impl Cell {
-    /// How many times as fast it is with `azp`.
+    /// The speed-up by the pass.
     pub fn speed_up(&self) -> f64 {
         self.without as f64 / self.with.max(1) as f64
     }
 
-    /// T_AZP - T_R of equation 5, summed over the transformations, with the shares as P; negative where it gains.
-    pub fn predicted(&self, checks: &[Check]) -> f64 {
-        let delta = |(check, share): (&Check, &Option<f64>)| {
-            share.map_or(0.0, |share| check.t_check - share * (check.t_region - check.t_special))
-        };
-        checks.iter().zip(&self.shares).map(delta).sum()
+    /// Predicted cycles more for each execution of the branches by a warp, summed over the predictions with the shares that
+    /// were counted; negative where the pass gains.
+    pub fn predicted(&self, predictions: &[Prediction]) -> f64 {
+        let cycles =
+            |(prediction, share): (&Prediction, &Option<f64>)| share.map_or(0.0, |share| prediction.cycles(share));
+        predictions.iter().zip(&self.shares).map(cycles).sum()
     }
 }

@@ -6,11 +6,9 @@
 mod inspection;
 mod map;
 mod print;
-mod questions;
 mod run;
 mod trial;
 mod view;
-mod walk;
 pub mod wire;
 mod zeros;
 
@@ -21,11 +19,9 @@ use serde::{Deserialize, Serialize};
 pub use inspection::*;
 pub use map::*;
 pub use print::*;
-pub use questions::*;
 pub use run::*;
 pub use trial::*;
 pub use view::*;
-pub use walk::*;
 pub use warpscope_core::inspect::{self, Course};
 pub use zeros::*;
 
@@ -38,8 +34,6 @@ pub enum Request {
     Catalogue,
     /// What does the bench look like at this position?
     Look(Look),
-    /// Which questions does the pass at that position ask?
-    Listen(Listen),
     /// Asks for the inspection of a pass there.
     Inspect(Inspect),
     /// What do these programs compute, and in how many cycles?
@@ -48,7 +42,7 @@ pub enum Request {
     Probe(Probe),
     /// What does this pipeline make of the program, and how does that run?
     Try(Trial),
-    /// How much faster is the program with `azp` than without, here and there?
+    /// How much faster is the program with a pass than without, here and there?
     Map(MapPiece),
     /// Where is every lane when this program has issued so many instructions?
     Watch(Watch),
@@ -69,8 +63,6 @@ pub enum Response {
     Catalogue(Catalogue),
     /// To [`Request::Look`].
     View(Box<View>),
-    /// To [`Request::Listen`]; none if that pass asks none.
-    Questions(Option<Box<Questions>>),
     /// To [`Request::Inspect`]; none where nothing is to be shown.
     Inspected(Option<Box<inspect::Inspection>>),
     /// To [`Request::Simulate`].
@@ -169,8 +161,7 @@ pub struct Look {
     pub position: Position,
     /// What the diff compares.
     pub scope: Scope,
-    /// Which moment of a pass with a table of values or with questions is shown, of those that lead to the position; none
-    /// is the usual one.
+    /// The moment that is shown, of those that led to the position; none is the usual one.
     pub moment: Option<usize>,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Course, Position, Stage, ValueWalk};
+use super::{Course, Position, Stage};
 
 /// What there is to choose from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub struct PassInfo {
     pub needs_fast_math: bool,
     /// The heading of what it shows, if it shows something.
     pub shows: Option<String>,
+    /// Whether it predicts what its changes gain.
+    pub predicts: bool,
     /// What can be set.
     pub knobs: Vec<KnobInfo>,
     /// The entries of a pipeline; none for a pass.
@@ -131,10 +133,6 @@ pub struct View {
     pub remark: Option<Remark>,
     /// Changes that the pass at the position considered and refused.
     pub missed: Vec<Remark>,
-    /// The table of values of the pass at the position, if that works with one.
-    pub walk: Option<ValueWalk>,
-    /// The moments of the pass at the position, if that asks questions.
-    pub questions: Option<Course>,
     /// Inspections at the position; see [`Inspect`](super::Inspect).
     pub inspected: Vec<InspectedPass>,
     /// The compared texts, line by line.
@@ -156,8 +154,10 @@ pub struct View {
 pub struct InspectedPass {
     /// The heading.
     pub title: String,
-    /// Whether what it shows has moments of its own; then it is shown without being asked for.
+    /// Whether it has moments; then it is shown without being asked for.
     pub has_moments: bool,
+    /// The moments that led to the position, and the changes among them. None if moments are about what comes next.
+    pub course: Option<Course>,
 }
 
 /// A mistake, with its place.
@@ -284,8 +284,6 @@ pub struct GraphBlock {
     pub divergent: Option<String>,
     /// Whether the entry leads here.
     pub reachable: bool,
-    /// The nearest block that comes before it on every way, by its index; none for an entry and what is not reachable.
-    pub dominator: Option<usize>,
     /// The blocks at whose ends it is decided whether this one runs, by their index, as many as are shown.
     pub depends_on: Vec<usize>,
     /// The divergent branch that keeps it out of the region in which an insertion adds no divergence, by its block's index:

@@ -1,7 +1,8 @@
-//! How much faster the program is with `azp`, over zero probability and divergence: a table whose cells are coloured, with
-//! two lines over it, where it breaks even in the simulator and where equation 5 says that it does.
+//! The speed-up by a pass that predicts what it gains, over zero probability and divergence: a table whose cells are
+//! coloured, with two lines over it, where it breaks even in the simulator and where the prediction says that it does.
 
-use warpscope_engine::message::{Cell, Check};
+use warpscope_engine::message::Cell;
+use warpscope_engine::message::inspect::Prediction;
 use yew::{Callback, Event, Html, KeyboardEvent, component, html, use_state};
 
 use super::super::change::with_code;
@@ -12,14 +13,12 @@ use crate::state::{Action, HeatMap, Lab, POINTS, divergence, variable};
 /// The speed-up from which on a cell has its full colour, if none is further from 1.
 const LITTLE: f64 = 1.05;
 
-/// The map, where the pipeline has `azp`.
+/// The map, where the pipeline has such a pass.
 #[component]
 pub fn Map(PaneProps { lab, act }: &PaneProps) -> Html {
     // Zero probability and divergence of the cell that is told, by their places.
     let at = use_state(|| (POINTS / 2, 0usize));
-    if !lab.has_azp() {
-        return Html::default();
-    }
+    let Some(pass) = lab.mapped_pass() else { return Html::default() };
     let map = lab.known_map();
     let onkeydown = {
         let at = at.clone();
@@ -51,15 +50,15 @@ pub fn Map(PaneProps { lab, act }: &PaneProps) -> Html {
             let map = map.unwrap_or(&empty);
             html! {
                 <>
-                    <p class="told" role="status" data-testid="map-told">{ told(map, *at) }</p>
+                    <p class="told" role="status" data-testid="map-told">{ with_code(&told(map, *at)) }</p>
                     <div class="heat-map" tabindex="0" role="group" {onkeydown} data-testid="heat-map"
                         aria-label="Speed-up over zero probability and divergence; arrow keys go from cell to cell">
                         <p class="axis-name upright" aria-hidden="true">{ "Divergence" }</p>
-                        { table(map, *at, &at) }
+                        { table(map, pass, *at, &at) }
                         { lines(map) }
                         <p class="axis-name" aria-hidden="true">{ "Zero probability" }</p>
                     </div>
-                    { legend(map) }
+                    { legend(map, pass) }
                 </>
             }
         }
@@ -67,7 +66,7 @@ pub fn Map(PaneProps { lab, act }: &PaneProps) -> Html {
     html! {
         <section class="mapped" aria-labelledby="map-title" data-testid="map">
             <div class="map-head">
-                <h3 id="map-title">{ "Zeros and divergence: how many times as fast with azp" }</h3>
+                <h3 id="map-title">{ format!("Speed-up with {pass}, by zero probability and divergence") }</h3>
                 { chooser(lab, act) }
             </div>
             { body }
@@ -97,29 +96,36 @@ fn chooser(lab: &Lab, act: &Callback<Action>) -> Html {
 fn told(map: &HeatMap, (zero, apart): (usize, usize)) -> String {
     let place = format!("Zero {}, divergence {}: ", percent(zero), percent(apart));
     let Some(cell) = map.cell(zero, apart) else { return place + "not run yet." };
-    let predicted = cell.predicted(&map.checks);
-    let share = |(check, share): (&Check, &Option<f64>)| {
-        let share = share.map_or("none".to_owned(), |share| format!("{:.0} %", share * 100.0));
-        format!("{} in {share}", check.registers.join(" and "))
+    let predicted = cell.predicted(&map.predictions);
+    let share = |(prediction, share): (&Prediction, &Option<f64>)| match share {
+        Some(share) => format!("In {:.0} % of the warps that check, {}.", share * 100.0, prediction.condition),
+        None => format!("No warp checks whether {}.", prediction.condition),
     };
-    let shares: Vec<String> = map.checks.iter().zip(&cell.shares).map(share).collect();
+    let shares: Vec<String> = map.predictions.iter().zip(&cell.shares).map(share).collect();
     format!(
-        "{place}{} cycles without, {} with, {:.2} times as fast. Of the warps that ask, all lanes have zero: {}. Equation 5 \
-         foretells {} {:.1} cycles for each warp.",
+        "{place}{} cycles without, {} with: speed-up {:.2}. {} {} predicts {:.1} cycles {} per warp.",
         thousands(cell.without),
         thousands(cell.with),
         cell.speed_up(),
-        shares.join(", "),
-        if predicted > 0.0 { "a loss of" } else { "a gain of" },
-        predicted.abs()
+        shares.join(" "),
+        source(map),
+        predicted.abs(),
+        if predicted > 0.0 { "lost" } else { "saved" }
     )
+}
+
+/// The source of the predictions, as a sentence begins with it.
+fn source(map: &HeatMap) -> String {
+    let name = map.predictions.first().map_or("the estimate", |prediction| prediction.source.as_str());
+    let first = name.chars().next().map_or(0, char::len_utf8);
+    name[..first].to_uppercase() + &name[first..]
 }
 
 fn percent(place: usize) -> String {
     format!("{:.0} %", divergence(place) * 100.0)
 }
 
-fn table(map: &HeatMap, at: (usize, usize), choose: &yew::UseStateHandle<(usize, usize)>) -> Html {
+fn table(map: &HeatMap, pass: &str, at: (usize, usize), choose: &yew::UseStateHandle<(usize, usize)>) -> Html {
     let speeds = map.cells.iter().flatten().flatten().map(Cell::speed_up);
     let strongest = speeds.map(strength).fold(LITTLE, f64::max);
     let cell = |zero: usize, apart: usize| {
@@ -141,7 +147,7 @@ fn table(map: &HeatMap, at: (usize, usize), choose: &yew::UseStateHandle<(usize,
     };
     html! {
         <table>
-            <caption class="hidden">{ "Speed-up with azp: a row for each divergence, a column for each zero probability" }</caption>
+            <caption class="hidden">{ format!("Speed-up with {pass}: a row for each divergence, a column for each zero probability") }</caption>
             <tbody>
                 { for (0..POINTS).rev().map(|apart| html! {
                     <tr key={apart}><th scope="row">{ percent(apart) }</th>{ for (0..POINTS).map(|zero| cell(zero, apart)) }</tr>
@@ -163,7 +169,7 @@ fn lines(map: &HeatMap) -> Html {
         (0..POINTS * POINTS).map(|index| map.cell(index % POINTS, index / POINTS).map(of)).collect()
     };
     let simulated = contour(&values(&|cell| cell.speed_up() - 1.0));
-    let predicted = contour(&values(&|cell| -cell.predicted(&map.checks)));
+    let predicted = contour(&values(&|cell| -cell.predicted(&map.predictions)));
     html! {
         <svg class="lines" viewBox={format!("0 0 {POINTS} {POINTS}")} preserveAspectRatio="none" aria-hidden="true">
             <path class="halo" d={format!("{simulated}{predicted}")} />
@@ -204,37 +210,30 @@ fn contour(values: &[Option<f64>]) -> String {
     path
 }
 
-/// Whether no cell is slower, nor foretold to be.
+/// Whether no cell is slower, nor predicted to be.
 fn loses_nowhere(map: &HeatMap) -> bool {
     let cells = map.cells.iter().flatten().flatten();
-    cells.into_iter().all(|cell| cell.speed_up() >= 1.0 && cell.predicted(&map.checks) <= 0.0)
+    cells.into_iter().all(|cell| cell.speed_up() >= 1.0 && cell.predicted(&map.predictions) <= 0.0)
 }
 
 /// What the colours and lines mean, and what was run.
-fn legend(map: &HeatMap) -> Html {
+fn legend(map: &HeatMap, pass: &str) -> Html {
     let failure = map.cells.iter().flatten().find_map(|cell| cell.as_ref().err());
-    let figures = map.checks.iter().map(|check| {
-        let names: Vec<String> = check.registers.iter().map(|name| format!("`{name}`")).collect();
-        format!(
-            "{}: T_R {:.1}, T_S {:.1}, T_check {:.1}",
-            names.join(" and "),
-            check.t_region,
-            check.t_special,
-            check.t_check
-        )
-    });
+    let figures = map.predictions.iter().map(|prediction| format!("{}: {}", prediction.condition, prediction.figures));
     let figures: Vec<String> = figures.collect();
+    let source = source(map);
+    let line = format!("break-even by {}", source.to_lowercase());
     html! {
         <div class="map-legend">
             <p>
-                <span class="swatch faster" aria-hidden="true" />{ "faster with azp" }
+                <span class="swatch faster" aria-hidden="true" />{ format!("faster with {pass}") }
                 <span class="swatch slower" aria-hidden="true" />{ "slower" }
                 <svg class="key simulated" viewBox="0 0 34 8" aria-hidden="true"><path d="M1 4H33" /></svg>{ "break-even, simulated" }
-                <svg class="key predicted" viewBox="0 0 34 8" aria-hidden="true"><path d="M1 4H33" /></svg>{ "break-even by equation 5" }
+                <svg class="key predicted" viewBox="0 0 34 8" aria-hidden="true"><path d="M1 4H33" /></svg>{ line }
             </p>
             <p class="note">
-                { "The program is transformed once, with the profile at hand, and then runs on other values; a profile of its own for each cell would hide where it loses. \
-                   Equation 5 takes P as counted in each cell at the check, in whole warps, and the cycles that the pass estimated: " }
+                { "The program is transformed once, with the profile at hand, and then runs on other values (re-profiling each cell would hide the losses). " }
+                { format!("{source} takes probabilities as counted in each cell at the check, in whole warps, and cycles as the pass estimated them: ") }
                 { with_code(&figures.join("; ")) }{ "." }
             </p>
             if let Some(why) = failure { <p class="refused">{ with_code(why) }</p> }

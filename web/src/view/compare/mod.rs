@@ -1,5 +1,5 @@
 //! Several pipelines on one program, side by side: what each makes of the graph, and its figures as lanes disagree more
-//! and more; with `azp`, how much that gains over zeros and divergence.
+//! and more; with a pass that predicts what it gains, a map of that over zeros and divergence.
 
 mod chart;
 mod map;
@@ -12,6 +12,7 @@ use super::change::with_code;
 use super::icons::Icon;
 use super::{PaneProps, icon_button, thousands};
 use crate::dom;
+use crate::presets::{PIPELINE_FIELD, PIPELINE_FORM};
 use crate::state::{Action, Lab, MOST_COMPARED, POINTS, divergence};
 use chart::{Series, chart, key};
 use map::Map;
@@ -204,8 +205,8 @@ fn add(columns: &[Column<'_>], act: &Callback<Action>) -> Html {
     };
     html! {
         <section class="column add" key={format!("add-{}", columns.len())}>
-            <input type="text" placeholder="Add a pipeline…" spellcheck="false" {onchange} aria-label="Add a pipeline, such as copy-prop,dce"
-                title="Passes and pipelines, separated by commas: copy-prop,ssrqp[cdrnd=relative]" data-testid="compare-add" />
+            <input type="text" placeholder="Add a pipeline…" spellcheck="false" {onchange} aria-label={PIPELINE_FIELD}
+                title={PIPELINE_FORM} data-testid="compare-add" />
         </section>
     }
 }

@@ -1,9 +1,9 @@
 //! The graph pane: the control-flow graph at the position. Blocks keep their places between positions, and glide where
 //! they have to move.
 
-mod dominators;
 mod drawing;
 mod fit;
+mod forest;
 mod hand;
 mod shows;
 mod strands;
@@ -14,6 +14,7 @@ use std::rc::Rc;
 
 use gloo::events::{EventListener, EventListenerOptions};
 use warpscope_engine::message;
+use warpscope_engine::message::inspect::Inspection;
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, WheelEvent};
 use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_mut_ref, use_node_ref, use_state};
@@ -26,12 +27,13 @@ use crate::dom;
 use crate::layout::{self, Placement, Rect};
 use crate::state::{Pane, Selection};
 
-use dominators::Tree;
 use drawing::{Detail, Drawing, MOST_BLOCKS, boxes};
 use fit::Fitted;
+use forest::Forest;
 use hand::{keep_point, pan, panning, scrolled, walk, zoomed};
 use shows::{Shows, arcs, region_frames};
 use strands::Strands;
+pub use tokens::KINDS;
 use tokens::Tokens;
 use way::Way;
 
@@ -80,24 +82,23 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     };
     let placement = place_blocks(&mut last.borrow_mut(), &view, room);
     let is_large = view.graph.blocks.len() > MOST_BLOCKS;
-    let table = view.walk.as_ref().filter(|_| !is_old);
-    let tree = table.map(|table| {
-        let tree = if is_large { Tree::of_open(&view.graph, table) } else { Tree::new(&view.graph) };
-        (tree, table)
-    });
-    let tree_width = tree.as_ref().map_or(0.0, |(tree, _)| tree.width());
     let shows = use_state(Shows::default);
     let choose = {
         let shows = shows.clone();
         Callback::from(move |chosen: Shows| shows.set(chosen))
     };
     let shows = *shows;
-    let questions = lab.heard().filter(|_| !is_old && shows.questions).cloned().map(Shared);
-    let questions = questions.zip(lab.questions_at().map(|(_, at)| at));
-    let told = lab.inspection().filter(|told| !is_old && shows.paths && told.timeline.is_some()).cloned().map(Shared);
-    let way = told.clone().zip(lab.own_moment()).map(|(told, (at, _))| (told, at));
-    let signs = if told.is_some() { way::ROOM } else { 0.0 };
-    let size = (placement.width + tree_width + shows.room() + signs + 2.0 * MARGIN, placement.height + 2.0 * MARGIN);
+    let inspected = lab.inspection().filter(|_| !is_old && shows.inspection).cloned().map(Shared);
+    let forest = inspected.as_ref().and_then(|told| told.0.graphs.first());
+    let forest = forest.map(|graph| if is_large { Forest::of_open(graph) } else { Forest::new(graph) });
+    let forest_width = forest.as_ref().map_or(0.0, Forest::width);
+    let told = inspected.clone().filter(|told| told.0.timeline.is_some());
+    let moving = told.clone().zip(lab.moment()).map(|(told, (at, _))| (told, at));
+    let (tokens, way): (Vec<_>, Vec<_>) = moving.into_iter().partition(|(told, _)| has_tokens(&told.0));
+    let way = way.into_iter().find(|(told, _)| has_marks(&told.0));
+    let told = way.as_ref().map(|(told, _)| told.clone());
+    let signs = if way.is_some() { way::ROOM } else { 0.0 };
+    let size = (placement.width + forest_width + shows.room() + signs + 2.0 * MARGIN, placement.height + 2.0 * MARGIN);
     let pane = (sight.width, sight.height);
     let scale = match *zoom {
         Zoom::At(scale) => scale,
@@ -244,8 +245,8 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                     // Rounded down: half a pixel too much would bring scroll bars, which take room, which scales.
                     <svg role="group" aria-label={format!("{} blocks", view.graph.blocks.len())} class={is_large.then_some("large")}
                         width={format!("{:.0}", (size.0 * scale).floor())} height={format!("{:.0}", (size.1 * scale).floor())}
-                        viewBox={format!("{:.1} {} {:.1} {:.1}", -MARGIN - tree_width, -MARGIN, size.0, size.1)}>
-                        if let Some((tree, table)) = &tree { { tree.draw(&view.graph, &placement, table, act) } }
+                        viewBox={format!("{:.1} {} {:.1} {:.1}", -MARGIN - forest_width, -MARGIN, size.0, size.1)}>
+                        { for forest.iter().map(|forest| forest.draw(&view.graph, &placement, act)) }
                         if shows.region { { region_frames(&view.graph, &placement, part) } }
                         if let Some(told) = &told {
                             if let Some(moment) = way.as_ref().map(|(_, moment)| *moment) {
@@ -264,16 +265,26 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                         }
                         if shows.dependence { { arcs(&view.graph, &placement, part, lab.selected.as_ref()) } }
                     </svg>
-                    if let Some((questions, moment)) = questions {
-                        <Tokens view={Shared(view.clone())} placement={Shared(placement.clone())} {questions} {moment} {scale}
-                            origin={(MARGIN + tree_width, MARGIN)} pace={lab.pace} />
-                    }
+                    { for tokens.into_iter().map(|(told, moment)| html! {
+                        <Tokens view={Shared(view.clone())} placement={Shared(placement.clone())} {told} {moment} {scale}
+                            origin={(MARGIN + forest_width, MARGIN)} pace={lab.pace} />
+                    }) }
                 </div>
                 if view.graph.blocks.is_empty() { <p class="empty">{ "There is no kernel to draw yet." }</p> }
             </div>
             { cause(&view.graph, lab.selected.as_ref()) }
         </section>
     }
+}
+
+fn has_tokens(told: &Inspection) -> bool {
+    told.timeline.as_ref().is_some_and(|timeline| !timeline.kinds.is_empty())
+}
+
+/// Whether there are strands, or moments that mark what they are about.
+fn has_marks(told: &Inspection) -> bool {
+    let moments = told.timeline.iter().flat_map(|timeline| timeline.start.iter().chain(&timeline.moments));
+    !told.strands.is_empty() || moments.into_iter().any(|moment| !moment.marks.is_empty())
 }
 
 /// Where the blocks stand: as before if nothing has another size or leads elsewhere, otherwise as near to it as possible.

@@ -1,4 +1,4 @@
-//! What the graph can show besides blocks and edges: the questions of a pass, the executed paths, the region in which an insertion adds no
+//! Layers of the graph besides blocks and edges: the inspection of a pass, the region in which an insertion adds no
 //! divergence (CDRND), and which branch decides whether a block runs.
 
 use warpscope_engine::message::{Graph, GraphBlock};
@@ -25,10 +25,8 @@ const EDGE: f64 = 8.0;
 /// What is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shows {
-    /// The questions of a pass that asks some.
-    pub questions: bool,
-    /// The executed paths, and the way of a statement.
-    pub paths: bool,
+    /// The tokens, paths, marks and small graphs of the inspection.
+    pub inspection: bool,
     /// The region.
     pub region: bool,
     /// Who decides about whom.
@@ -37,7 +35,7 @@ pub struct Shows {
 
 impl Default for Shows {
     fn default() -> Self {
-        Shows { questions: true, paths: true, region: false, dependence: false }
+        Shows { inspection: true, region: false, dependence: false }
     }
 }
 
@@ -64,8 +62,7 @@ pub fn menu(shows: Shows, choose: &Callback<Shows>) -> Html {
         <details class="shows" data-testid="shows" ontoggle={place_menu} onfocusout={close_behind} onkeydown={close_by_key}>
             <summary class="icon-button" aria-label="What the graph shows" title="What the graph shows">{ Icon::Layers.html() }</summary>
             <div class="menu">
-                { entry("Questions", "where those of the pass are", "show-questions", shows.questions, |shows, questions| Shows { questions, ..shows }) }
-                { entry("Paths", "those that are executed, where a pass shows them", "show-paths", shows.paths, |shows, paths| Shows { paths, ..shows }) }
+                { entry("Inspection", "what the pass shows: questions, paths, marks", "show-inspection", shows.inspection, |shows, inspection| Shows { inspection, ..shows }) }
                 { entry("CDRND", "framed: no divergent branch decides whether these blocks run", "show-region", shows.region, |shows, region| Shows { region, ..shows }) }
                 { entry("Control dependence", "arcs from a branch to the blocks that it decides about", "show-dependence", shows.dependence, |shows, dependence| Shows { dependence, ..shows }) }
             </div>

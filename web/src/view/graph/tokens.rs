@@ -1,18 +1,19 @@
-//! Questions over the graph: each is a token that goes along an edge, waits at its end, and comes back with its answer.
+//! Tokens over the graph: each goes along an edge, waits at its end, and comes back with its answer.
 //!
 //! The tokens are elements above the drawing, so that nothing below them is painted anew while they move; the browser
 //! moves them along the edge's own line. Only a step from one moment to the next moves anything: after a leap everything
 //! stands where it belongs, and so it does for those who asked for less motion.
 
-use warpscope_engine::message::{Graph, GraphBlock, Query, Questions, View, What};
+use warpscope_engine::message::inspect::{Anchor, Inspection, Look, Timeline};
+use warpscope_engine::message::{Graph, GraphBlock, View};
 use yew::{Html, component, html, use_effect_with, use_mut_ref, use_node_ref};
 
 use super::super::{Shared, shortened};
 use super::drawing;
 use crate::app::MOMENT_PAUSE_MS;
 use crate::dom;
-use crate::inquiry::{Motion, Noted, Place, Scene, Token, look_of};
 use crate::layout::{Placement, Point, Rect};
+use crate::tokens::{Motion, Noted, Place, Scene, Token};
 
 /// The share of a moment's time in which a token moves; it rests for the others.
 const MOVING: f64 = 0.72;
@@ -31,7 +32,9 @@ const SMALLEST: f64 = 0.8;
 const AROUND: f64 = 160.0;
 /// How far from a block a token waits, in pixels.
 const BEFORE: f64 = 9.0;
-/// Characters of a token's text.
+/// Kinds of tokens with a shape of their own; further ones have these again.
+pub const KINDS: usize = 3;
+/// Longer texts of tokens are shortened.
 const MOST_CHARACTERS: usize = 30;
 
 /// What there is to draw.
@@ -41,21 +44,21 @@ pub struct Props {
     pub view: Shared<View>,
     /// Where everything stands.
     pub placement: Shared<Placement>,
-    /// The questions.
-    pub questions: Shared<Questions>,
+    /// The inspection whose timeline has tokens.
+    pub told: Shared<Inspection>,
     /// The moment that is shown.
     pub moment: usize,
     /// Pixels a unit of the drawing, and where its origin is.
     pub scale: f64,
     /// In pixels.
     pub origin: (f64, f64),
-    /// How fast questions move, as a multiple of the usual pace.
+    /// The pace of tokens, as a multiple of the usual one.
     pub pace: f64,
 }
 
 /// The tokens.
 #[component]
-pub fn Tokens(Props { view, placement, questions, moment, scale, origin, pace }: &Props) -> Html {
+pub fn Tokens(Props { view, placement, told, moment, scale, origin, pace }: &Props) -> Html {
     let place = use_node_ref();
     // Whether the shown moment followed the one before it, so that what happened is seen to happen.
     let course = use_mut_ref(|| (usize::MAX, false));
@@ -73,21 +76,22 @@ pub fn Tokens(Props { view, placement, questions, moment, scale, origin, pace }:
             }
         });
     }
-    let scene = Scene::at(&questions.0, moment.saturating_sub(questions.0.first));
-    let map = Map { graph: &view.0.graph, placement: &placement.0, scale: *scale, origin: *origin };
+    let Some(timeline) = &told.0.timeline else { return Html::default() };
+    let scene = Scene::at(timeline, *moment);
+    let map = Map { graph: &view.0.graph, placement: &placement.0, timeline, scale: *scale, origin: *origin };
     let size = scale.clamp(SMALLEST, 1.0);
     let mut stack = Stack { size, taken: map.names() };
-    let here = scene.last.and_then(|last| map.block(last.block));
-    let meeting = scene.last.and_then(|last| match &last.what {
-        What::Answered { id, meeting, .. } | What::Ended { id, meeting, .. } if !meeting.is_empty() => {
-            let rect = here?;
-            let is_upward = scene.tokens.iter().all(|token| token.id != *id || is_upward(token.query));
-            let y = if is_upward { rect.y } else { rect.y + rect.height };
-            Some((Point { x: rect.center_x(), y }, meeting))
-        }
+    let here = timeline.told(*moment).and_then(|told| match told.focus {
+        Some(Anchor::Block(block)) => map.block(block),
         _ => None,
     });
-    // The questions first: they stand where they belong, if they can, and what belongs to them makes room.
+    let meeting = scene.meeting.and_then(|(id, meeting)| {
+        let rect = here?;
+        let is_upward = scene.tokens.iter().all(|token| token.id != id || map.is_upward(token));
+        let y = if is_upward { rect.y } else { rect.y + rect.height };
+        Some((Point { x: rect.center_x(), y }, meeting))
+    });
+    // The tokens first: they stand where they belong, if they can, and what belongs to them makes room.
     let pills: Vec<Html> = scene
         .tokens
         .iter()
@@ -114,27 +118,23 @@ pub fn Tokens(Props { view, placement, questions, moment, scale, origin, pace }:
     }
 }
 
-/// A question or its answer.
+/// A token with its answer.
 fn pill(token: &Token<'_>, line: &[Point], raised: f64) -> Html {
-    let kind = match token.query {
-        Query::Availability => "avail",
-        Query::Anticipatability => "antic",
-        Query::Speculation => "spec",
-    };
-    let state = token.verdict.map_or("asked", look_of);
+    let kind = token.kind % KINDS;
+    let state = token.answer.map_or("open", Look::name);
     let motion = match token.motion {
         Motion::Rests => "rests",
         Motion::Goes => "goes",
         Motion::Changes => "changes",
         Motion::Returns => "goes returns",
     };
-    let text = match token.verdict {
+    let text = match token.answer {
         Some(_) => token.text.trim_end_matches('?'),
         None => token.text,
     };
     html! {
         // Another motion is another element, so that it begins anew.
-        <span key={format!("{}-{motion}", token.id)} class={format!("token {kind} {state} {motion}")}
+        <span key={format!("{}-{motion}", token.id)} class={format!("token k{kind} {state} {motion}")}
             style={format!("offset-path:path('{}');margin-top:{:.1}px", Placement::path_data(line, 7.0), -raised)}>
             <span class="text">{ shortened(text, MOST_CHARACTERS) }</span>
             if !token.words.is_empty() { <b>{ token.words }</b> }
@@ -175,19 +175,20 @@ impl Stack {
     }
 }
 
-/// What would be inserted.
+/// A note.
 fn note(noted: &Noted<'_>, map: &Map<'_>, stack: &mut Stack) -> Option<Html> {
-    let at = match noted.place {
-        Place::Block(block) => {
+    let at = match *noted.at {
+        Anchor::Block(block) => {
             let rect = map.block(block)?;
             Point { x: rect.x + rect.width / 2.0, y: rect.y + rect.height }
         }
-        Place::Way { from, to } => {
+        Anchor::Edge(from, to) => {
             let points = map.route(from, to)?;
             let middle = points.len() / 2;
             let (a, b) = (*points.get(middle.checked_sub(1)?)?, *points.get(middle)?);
             Point { x: (a.x + b.x) / 2.0, y: (a.y + b.y) / 2.0 }
         }
+        _ => return None,
     };
     let raised = stack.place(at, &["+", noted.text]);
     Some(html! {
@@ -201,11 +202,17 @@ fn note(noted: &Noted<'_>, map: &Map<'_>, stack: &mut Stack) -> Option<Html> {
 struct Map<'a> {
     graph: &'a Graph,
     placement: &'a Placement,
+    timeline: &'a Timeline,
     scale: f64,
     origin: (f64, f64),
 }
 
 impl Map<'_> {
+    /// Whether a token goes against the edges.
+    fn is_upward(&self, token: &Token<'_>) -> bool {
+        self.timeline.kinds.get(token.kind).is_some_and(|kind| kind.is_upward)
+    }
+
     fn point(&self, point: Point) -> Point {
         Point { x: (point.x + self.origin.0) * self.scale, y: (point.y + self.origin.1) * self.scale }
     }
@@ -239,7 +246,7 @@ impl Map<'_> {
 
     /// The way of a token, which ends where it is to be seen.
     fn line(&self, token: &Token<'_>) -> Option<Vec<Point>> {
-        let is_upward = is_upward(token.query);
+        let is_upward = self.is_upward(token);
         let mut line = match token.place {
             Place::Block(block) => {
                 let rect = self.block(block)?;
@@ -267,17 +274,12 @@ impl Map<'_> {
                 }
             }
         };
-        if token.verdict.is_some() {
+        if token.answer.is_some() {
             line.reverse();
         }
         shorten(&mut line, BEFORE);
         Some(line)
     }
-}
-
-/// Whether it goes against the edges.
-fn is_upward(query: Query) -> bool {
-    query != Query::Anticipatability
 }
 
 /// Lets a line end earlier, so that a token does not hide the name of the block that it waits at.

@@ -4,42 +4,71 @@
 mod choices;
 mod marks;
 mod table;
+mod tree;
 
-use warpscope_engine::message::inspect::{Inspection as Told, Key, Look, Note, Offer};
-use yew::{Callback, Html, MouseEvent, component, html};
+use warpscope_engine::message::inspect::{Inspection as Told, Key, Look, Node, Note, Offer};
+use web_sys::Element;
+use yew::{Callback, Html, MouseEvent, component, html, use_effect_with, use_node_ref};
 
 use super::change::with_code;
 use super::icons::Icon;
 use super::moments::Stepper;
 use super::transport::pace;
-use super::{PaneProps, Snapshot, on};
+use super::{PaneProps, Shared, Snapshot, on, thousands};
+use crate::dom;
 use crate::state::{Action, Lab};
 
 use choices::choice;
 pub use marks::LineMarks;
+use table::InspectedTable;
 pub use table::STRANDS;
-use table::table;
+use tree::TokenTree;
 
 /// An inspection.
 #[component]
 pub fn Inspection(PaneProps { lab, act }: &PaneProps) -> Html {
+    let place = use_node_ref();
+    let moment = lab.moment();
+    {
+        // The row of the moment is in sight.
+        let (place, view) = (place.clone(), lab.view.as_ref().map(|view| view.position));
+        use_effect_with((view, moment, lab.inspection().cloned().map(Shared)), move |_| {
+            let row = place.cast::<Element>().and_then(|pane| pane.query_selector("[data-reached]").ok().flatten());
+            if let Some(row) = row {
+                dom::reveal(&row);
+            }
+        });
+    }
     let Some(told) = lab.inspection() else {
-        return html! { <div class="values inspection" data-testid="inspection"><p class="happened" role="status" data-testid="inspection-lead">{ "Looking…" }</p></div> };
+        return html! { <div class="values inspection" data-testid="inspection"><p class="happened" role="status" data-testid="happened">{ "Looking…" }</p></div> };
     };
-    let has_marks = !told.legend.is_empty() || told.timeline.is_none() && can_choose(told);
+    let timeline = told.timeline.as_ref();
+    let has_tokens = timeline.is_some_and(|timeline| !timeline.kinds.is_empty());
+    let has_marks = !told.legend.is_empty() || timeline.is_none() && can_choose(told);
+    // Moments of what comes next begin with a sentence that may be long.
+    let class = if lab.has_own_moments() { "values inspection has-moments" } else { "values inspection" };
+    let shared = Shared(told.clone());
     html! {
-        <div class={if told.timeline.is_some() { "values inspection has-moments" } else { "values inspection" }} data-testid="inspection">
-            if told.timeline.is_some() { { stepper(lab, told, act) } }
+        <div {class} aria-busy={(!lab.is_inspected()).then_some("true")} data-testid="inspection">
+            if timeline.is_some() { { stepper(lab, told, act) } }
             { happened(lab, told) }
+            { trail(&told.trail) }
             if has_marks { { legend(&told.legend) } }
-            <div class="pane-body scroll" tabindex="0" role="region" aria-label={format!("{}; up and down choose another row", told.title)}>
-                if !told.choices.is_empty() {
-                    <div class="inspected-part">{ for told.choices.iter().enumerate().map(|(place, shown)| choice(shown, place, told, act)) }</div>
-                }
-                { for told.tables.iter().map(|shown| table(shown, lab, act)) }
-                if lab.has_entries() { { entered(lab, told, act) } }
-                if !told.notes.is_empty() { <div class="inspected-part">{ for told.notes.iter().map(note) }</div> }
-            </div>
+            { for timeline.map(tree::legend) }
+            if has_tokens {
+                <TokenTree told={shared.clone()} lab={lab.clone()} act={act.clone()} />
+            }
+            if !has_tokens || !told.tables.is_empty() || !told.choices.is_empty() {
+                <div class="pane-body scroll" ref={place} tabindex="0" role="region" aria-label={format!("{}; up and down go from row to row", told.title)}>
+                    if !told.choices.is_empty() {
+                        <div class="inspected-part">{ for told.choices.iter().enumerate().map(|(place, shown)| choice(shown, place, told, act)) }</div>
+                    }
+                    { for (0..told.tables.len()).map(|place| html! { <InspectedTable key={place} told={shared.clone()} {place} lab={lab.clone()} act={act.clone()} /> }) }
+                    if lab.has_entries() { { entered(lab, told, act) } }
+                    if !told.notes.is_empty() { <div class="inspected-part">{ for told.notes.iter().map(note) }</div> }
+                </div>
+            }
+            { for timeline.and_then(|timeline| timeline.cut_after).map(cut) }
         </div>
     }
 }
@@ -50,7 +79,7 @@ fn can_choose(told: &Told) -> bool {
 
 /// The buttons and the slider of the moments.
 fn stepper(lab: &Snapshot, told: &Told, act: &Callback<Action>) -> Html {
-    let (at, last) = lab.own_moment().unwrap_or_default();
+    let (at, last) = lab.moment().unwrap_or_default();
     let name = told.timeline.as_ref().map_or("", |timeline| &timeline.name);
     let asking = lab.asking;
     let (icon, button) = if asking { (Icon::Pause, "Pause") } else { (Icon::Play, "Play the moments") };
@@ -68,19 +97,70 @@ fn stepper(lab: &Snapshot, told: &Told, act: &Callback<Action>) -> Html {
     .html(act)
 }
 
-/// The next step, or at a later moment the event.
+/// The event of the moment, or what comes next.
 fn happened(lab: &Lab, told: &Told) -> Html {
-    let at = lab.own_moment().map_or(0, |(at, _)| at);
-    let moment = told.timeline.as_ref().and_then(|timeline| timeline.told(at)).filter(|_| at > 0);
+    let at = lab.moment().map_or(0, |(at, _)| at);
+    let timeline = told.timeline.as_ref();
+    // What comes next begins with what it leads to.
+    let moment = timeline.and_then(|timeline| timeline.told(at)).filter(|_| at > 0 || !lab.has_own_moments());
+    let is_awaited = timeline.is_some_and(|timeline| moment.is_none() && timeline.at != at);
+    let class = moment.map_or(String::new(), |moment| format!(" look-{}", moment.look.name()));
     html! {
-        <p class="happened" role="status" data-testid="inspection-lead">
+        <p class={format!("happened{class}")} role="status" data-testid="happened">
             if let Some(moment) = moment {
-                <span class="chip">{ &moment.word }</span>
+                if !moment.word.is_empty() { <span class="chip">{ &moment.word }</span> }
+                if !moment.rule.is_empty() { <span class="chip rule">{ rule_name(&moment.rule) }</span> }
+                if !moment.place.is_empty() { <span class="chip block">{ &moment.place }</span> }
                 <span class="sentence">{ with_code(&moment.sentence) }</span>
+            } else if is_awaited {
+                { "Looking…" }
             } else {
                 { with_code(&told.lead) }
                 if !told.aside.is_empty() { <small>{ &told.aside }</small> }
             }
+        </p>
+    }
+}
+
+/// A rule that a paper numbers says that it is one.
+fn rule_name(rule: &str) -> String {
+    if rule.starts_with(|first: char| first.is_ascii_digit()) { format!("rule {rule}") } else { rule.to_owned() }
+}
+
+/// Of a long trail so many places are named: the outermost ones, and the innermost.
+const NAMED_PLACES: (usize, usize) = (2, 6);
+
+/// The places of the walk, one inside the other.
+fn trail(places: &[Node]) -> Html {
+    if places.is_empty() {
+        return Html::default();
+    }
+    let (outer, inner) = NAMED_PLACES;
+    // One more takes no more room than the words that say so.
+    let unnamed = if places.len() > outer + inner + 1 { outer..places.len() - inner } else { 0..0 };
+    let between: Vec<&str> = places[unnamed.clone()].iter().map(|place| place.label.as_str()).collect();
+    html! {
+        <p class="trail" data-testid="trail">
+            <span class="note">{ "In" }</span>
+            { for places.iter().enumerate().filter(|(index, _)| !unnamed.contains(index)).map(|(index, place)| html! {
+                <>
+                    if index > 0 { <span class="inside" aria-hidden="true">{ "›" }</span> }
+                    if index > 0 && index == unnamed.end {
+                        <span class="note" title={between.join(" › ")}>{ format!("{} more", between.len()) }</span>
+                        <span class="inside" aria-hidden="true">{ "›" }</span>
+                    }
+                    <span class={format!("chip block look-{}", place.look.name())}>{ &place.label }</span>
+                </>
+            }) }
+        </p>
+    }
+}
+
+/// That more happened than is kept.
+fn cut(kept: usize) -> Html {
+    html! {
+        <p class="note left-out" data-testid="moments-cut">
+            { format!("The first {} moments are kept. Later ones are not shown; the changes that they led to are.", thousands(kept as u64)) }
         </p>
     }
 }
@@ -95,7 +175,7 @@ fn legend(keys: &[Key]) -> Html {
         }
     };
     html! {
-        <p class="question-legend" role="status" data-testid="mark-legend">
+        <p class="mark-legend" role="status" data-testid="mark-legend">
             if keys.is_empty() { { "Choose a row to see what it would change." } } else { { for keys.iter().map(entry) } }
         </p>
     }

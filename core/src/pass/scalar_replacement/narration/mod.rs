@@ -71,13 +71,27 @@ impl Narrator {
                 tokens.push(TokenStep::Erases { at: self.noted.remove(made) });
             }
         }
-        let told = told(word, remark.block, remark.rule, format!("{}.", remark.message));
+        let told = self.placed(told(word, remark.block, remark.rule, format!("{}.", remark.message)));
         journal.advance(&mut self.module, index..index + 1);
         Some(Moment { look, tokens, ..told })
     }
 
     /// Tells what happened.
     pub fn tell(&mut self, event: &QuestionEvent) -> Moment {
+        let told = self.narrate(event);
+        self.placed(told)
+    }
+
+    /// The moment with the name of its block.
+    fn placed(&self, told: Moment) -> Moment {
+        let place = match told.focus {
+            Some(Anchor::Block(block)) => self.name(Block::from_u32(block)).into(),
+            _ => String::new(),
+        };
+        Moment { place, ..told }
+    }
+
+    fn narrate(&mut self, event: &QuestionEvent) -> Moment {
         match event {
             QuestionEvent::Began { id, parent, query, expression, root, .. } => {
                 self.began(*id, *parent, *query, expression, *root)
