@@ -29,25 +29,25 @@ pub struct EncodeOptions {
     from: Option<Dialect>,
     #[command(flatten)]
     pipeline: PipelineOptions,
-    /// The kernel that is run.
+    /// Kernel to run.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     #[command(flatten)]
     run: RunOptions,
-    /// Passes may assume what IEEE arithmetic does not promise, such as `x * 0 = 0`.
+    /// Allow passes to assume what IEEE arithmetic does not promise, such as `x * 0 = 0`.
     #[arg(long)]
     fast_math: bool,
     /// Where the transport stands: an entry of the pipeline, from 1, and how many of its rewrites are done.
     #[arg(long, value_name = "PASS[.REWRITES]", value_parser = position)]
     position: Option<Position>,
-    /// Something that the page shows.
+    /// Setting of the page's view.
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     view: Vec<(String, String)>,
 }
 
 #[derive(clap::Args)]
 pub struct DecodeOptions {
-    /// The address, or its part from `#` on; standard input if there is none.
+    /// Address, or its part from `#` on; standard input if there is none.
     #[arg(value_name = "LINK", default_value = "-")]
     link: String,
 }
@@ -130,6 +130,6 @@ fn damaged(name: &str, error: &link::LinkError) -> Failure {
 
 fn position(text: &str) -> Result<Position, String> {
     let (pass, event) = text.split_once('.').unwrap_or((text, "0"));
-    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number"));
+    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is not a number"));
     Ok(Position { pass: number(pass)?, event: number(event)? })
 }

@@ -10,7 +10,7 @@ use crate::output;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }

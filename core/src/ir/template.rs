@@ -59,10 +59,10 @@ impl Template {
         // Two instructions, a label or a comment would be no instruction with these operands.
         let is_allowed = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b';' | b'"' | b'\\' | b'@');
         if let Some(at) = text.bytes().position(|byte| !is_allowed(byte)) {
-            return error(at, "no such character stands in an instruction");
+            return error(at, "this character is not allowed in an instruction");
         }
         if let Some(at) = text.find("//").or_else(|| text.find("/*")) {
-            return error(at, "there is no comment in an instruction");
+            return error(at, "comments are not allowed in an instruction");
         }
         let template = Template(text);
         match template.try_pieces() {

@@ -157,9 +157,9 @@ pub enum LinkError {
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LinkError::NotALink => write!(f, "this is no link of the laboratory: it has no `#v2.`"),
+            LinkError::NotALink => write!(f, "not a warpscope link: it has no `#v2.`"),
             LinkError::UnknownVersion(version) => {
-                write!(f, "the link is of version `{version}`; this laboratory reads `v1` and `v2`")
+                write!(f, "the link has version `{version}`; this warpscope reads `v1` and `v2`")
             }
             LinkError::PayloadTooLong => {
                 write!(f, "the link is longer than {} characters", grouped(wire::MAX_PAYLOAD_CHARS))
@@ -172,13 +172,11 @@ impl fmt::Display for LinkError {
                 f.write_str(": the sender's program shortened it")?;
                 missing.map_or(Ok(()), |missing| write!(f, " by {}", grouped(missing)))
             }
-            LinkError::Damaged => {
-                f.write_str("the link was changed on its way: copy it again, or ask for a file instead")
-            }
+            LinkError::Damaged => f.write_str("the link is damaged: copy it again, or ask for a file instead"),
             LinkError::TooLarge => {
-                write!(f, "there is more than {} KiB in the link: save a file instead", MAX_TEXT_BYTES / 1024)
+                write!(f, "the link holds more than {} KiB: save a file instead", MAX_TEXT_BYTES / 1024)
             }
-            LinkError::NotADocument(why) => write!(f, "what the link holds is no document: {why}"),
+            LinkError::NotADocument(why) => write!(f, "the content of the link is not a document: {why}"),
         }
     }
 }

@@ -109,7 +109,7 @@ const TURING: &str = "Arafa et al. 2019 (Turing)";
 const AMPERE: &str = "Abdelkhalik et al. 2022 (A100)";
 const HOPPER: &str = "Luo et al. 2025 (H800)";
 const THROUGHPUT: &str =
-    "CUDA C++ Programming Guide, arithmetic throughput: 64, the full rate, over the class's results a cycle";
+    "CUDA C++ Programming Guide, arithmetic throughput: 64, the full rate, over the class's results per cycle";
 const PPT: &str = "Arafa et al., PPT-GPU";
 /// Who measured memory.
 const MEMORY: [&str; 4] = [PPT, PPT, AMPERE, HOPPER];

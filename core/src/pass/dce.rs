@@ -1,4 +1,4 @@
-//! Removes instructions whose results nothing needs, also those that only feed each other.
+//! Removes instructions whose results are unused, also those that only feed each other.
 //!
 //! ```text
 //! i = mov.u32 0                     loop:
@@ -44,7 +44,7 @@ impl Pass for Dce {
     const INFO: PassInfo = PassInfo {
         name: "dce",
         paper: "Cytron et al. 1991, 7.1",
-        summary: "Removes instructions whose results nothing needs, also those that only feed each other.",
+        summary: "Removes instructions whose results are unused, also those that only feed each other.",
         knobs: &[],
         needs_fast_math: false,
     };
@@ -73,7 +73,8 @@ fn remove(view: &mut View<'_>, block: Block, inst: Inst) {
         let (rule, why) = if copies_itself(data) {
             ("self-copy", format!("{} already holds this value", names.join(", ")))
         } else {
-            ("dead", format!("nothing needs {}", names.join(", ")))
+            let unused = if names.len() == 1 { "its result is unused" } else { "its results are unused" };
+            ("dead", unused.into())
         };
         Remark::applied(rule, block, format!("removed `{text}`: {why}")).at(inst)
     });

@@ -42,7 +42,7 @@ impl Pass for InferSpace {
     const INFO: PassInfo = PassInfo {
         name: "infer-space",
         paper: "LLVM, InferAddressSpaces",
-        summary: "Names the memory of generic loads, stores and atomics whose address comes from one memory.",
+        summary: "Infers the memory space of generic loads, stores and atomics whose address points into only one.",
         knobs: &[],
         needs_fast_math: false,
     };
@@ -70,14 +70,14 @@ fn name_space(view: &mut View<'_>, origins: &Origins, inst: Inst) {
         Origin::Number => Space::Global,
         Origin::None | Origin::Unknown | Origin::Mixed => {
             let why = match origin {
-                Origin::Mixed => "its address may come from several memories",
-                _ => "nothing tells which memory its address points into",
+                Origin::Mixed => "its address may point into several memory spaces",
+                _ => "the memory space of its address is unknown",
             };
             view.miss(|func| {
                 Remark::missed(
                     "generic",
                     block,
-                    format!("`{}` stays generic: {why}", instruction_text(module, func, inst)),
+                    format!("kept `{}` generic: {why}", instruction_text(module, func, inst)),
                 )
                 .at(inst)
             });
@@ -94,7 +94,7 @@ fn name_space(view: &mut View<'_>, origins: &Origins, inst: Inst) {
     let mut rewrite = view.rewrite(|func| {
         let text = instruction_text(module, func, inst);
         let because = cause.map_or_else(String::new, |cause| format!(": its address comes from {cause}"));
-        Remark::applied("space", block, format!("`{text}` goes to {space} memory{because}"))
+        Remark::applied("space", block, format!("`{text}` accesses {space} memory{because}"))
             .at(inst)
             .with("space", Fact::Text(space.name().to_string()))
     });

@@ -79,8 +79,7 @@ pub const PIPELINES: &[Pipeline] = &[
                 number: Some("82/83"),
                 entry: "back-copy-prop",
                 off: Some(
-                    "off in ptxas unless the back end for an architecture asks for it: it changes what definitions \
-                     write, which takes knowing the registers that may not be renamed",
+                    "off in ptxas unless the back end for an architecture asks for it: it renames what definitions write, so it must know the registers that may not be renamed",
                 ),
             },
         ],
@@ -247,7 +246,7 @@ fn parse_step(entry: &str) -> Result<Step, PipelineError> {
     };
     for setting in knobs.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
         let Some((knob, value)) = setting.split_once('=') else {
-            return Err(PipelineError::new(format!("a knob is set as `name=value`, not `{setting}`")));
+            return Err(PipelineError::new(format!("expected `name=value`, found `{setting}`")));
         };
         step.set(knob.trim(), value.trim())?;
     }
@@ -259,7 +258,7 @@ pub fn apply_knob(steps: &mut [Step], setting: &str) -> Result<(), PipelineError
     let Some(((pass, knob), value)) =
         setting.split_once('=').and_then(|(left, value)| Some((left.split_once('.')?, value)))
     else {
-        return Err(PipelineError::new(format!("a knob is set as `pass.knob=value`, not `{setting}`")));
+        return Err(PipelineError::new(format!("expected `pass.knob=value`, found `{setting}`")));
     };
     // The names are checked even where the pass is not in the pipeline, so that a slip never goes unnoticed.
     Step::new(pass)?.set(knob, value)?;

@@ -56,7 +56,7 @@ impl Pass for SimplifyCfg {
     const INFO: PassInfo = PassInfo {
         name: "simplify-cfg",
         paper: "Muchnick 18.2",
-        summary: "Removes unreachable and empty blocks, merges straight lines, and makes constant branches plain.",
+        summary: "Removes unreachable and empty blocks, merges straight-line blocks, and makes constant branches unconditional.",
         knobs: &[],
         needs_fast_math: false,
     };
@@ -161,8 +161,8 @@ fn keep_lane_groups(
             view.miss(|func| {
                 let (text, name) = (instruction_text(module, func, inst), &func.blocks[target].name);
                 let message = format!(
-                    "`{text}` stays although it always goes to `{name}`: lanes would meet earlier, and an operation \
-                     across lanes run with others"
+                    "kept `{text}`, although it always goes to `{name}`: lanes would reconverge earlier, and an operation \
+                     across lanes would run with others"
                 );
                 Remark::missed("constant-branch", block, message).at(inst).with("target", Fact::Block(target))
             });
@@ -199,8 +199,10 @@ fn outcome(copies: &AvailableCopies, data: &InstData) -> Option<(Block, &'static
     };
     let targets = data.targets();
     match known {
-        Some(index) => Some((targets[index.min(targets.len() - 1)], "its outcome is known here")),
-        None if targets.iter().all(|&target| target == targets[0]) => Some((targets[0], "all its targets are one")),
+        Some(index) => Some((targets[index.min(targets.len() - 1)], "its condition is known")),
+        None if targets.iter().all(|&target| target == targets[0]) => {
+            Some((targets[0], "all its targets are the same"))
+        }
         None => None,
     }
 }
@@ -245,7 +247,8 @@ fn keep_last_exit(view: &mut View<'_>, block: Block, ret: Inst) {
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
         let (name, text) = (&func.blocks[block].name, instruction_text(module, func, ret));
-        let message = format!("`{name}` is never reached, but `{text}` is what callers know of the last exit");
+        let message =
+            format!("`{name}` is unreachable; only `{text}` is kept, because it tells callers of the last exit");
         Remark::applied("last-exit", block, message).at(ret)
     });
     let others: Vec<Inst> = rewrite.func().block_insts(block).filter(|&inst| inst != ret).collect();
@@ -271,8 +274,7 @@ fn remove_unreachable_blocks(view: &mut View<'_>, cfg: &Cfg) -> bool {
     // They may branch to one another, so all go in one rewrite: no state in between names a block that is gone.
     let mut rewrite = view.rewrite(|func| {
         let names: Vec<_> = unreachable.iter().map(|&block| format!("`{}`", func.blocks[block].name)).collect();
-        let verb = if names.len() == 1 { "is" } else { "are" };
-        Remark::applied("unreachable", unreachable[0], format!("{} {verb} never reached", names.join(", ")))
+        Remark::applied("unreachable", unreachable[0], format!("removed {}: unreachable", names.join(", ")))
             .with("blocks", Fact::Blocks(unreachable.clone()))
     });
     for &block in &unreachable {
@@ -308,7 +310,7 @@ fn leave_out_empty_blocks(view: &mut View<'_>, cfg: &Cfg, refused: &mut BTreeSet
             Remark::applied(
                 "empty-block",
                 block,
-                format!("`{name}` only branches on to `{target_name}`, so its predecessors go there themselves"),
+                format!("`{name}` only jumps to `{target_name}`, so its predecessors now jump there directly"),
             )
             .with("target", Fact::Block(target))
         });
@@ -343,8 +345,8 @@ fn tell_regrouping(view: &mut View<'_>, empty: Block, target: Block, refused: &m
         view.miss(|func| {
             let (name, target_name) = (&func.blocks[empty].name, &func.blocks[target].name);
             let message = format!(
-                "`{name}` stays: without it lanes that come through it would run an operation across lanes together with \
-                 those that go to `{target_name}` themselves"
+                "kept `{name}`: without it its lanes would run an operation across lanes together with \
+                 those that jump to `{target_name}` directly"
             );
             Remark::missed("empty-block", empty, message).with("target", Fact::Block(target))
         });
@@ -393,7 +395,7 @@ pub(super) fn merge_straight_lines(view: &mut View<'_>, cfg: &Cfg, may_be_merged
                 Remark::applied(
                     "merge",
                     head,
-                    format!("`{next_name}` follows `{name}` and nothing else, so the two become one block"),
+                    format!("merged `{next_name}` into `{name}`, its only predecessor, which has no other successor"),
                 )
                 .with("merged", Fact::Block(next))
             });

@@ -126,7 +126,7 @@ impl Users<'_> {
             }
         };
         if self.cfg.successors(block).len() == 1 || self.cfg.is_entry(to) || self.cfg.predecessors(to).len() != 1 {
-            return Err(Stays::Used(format!("control enters {} from elsewhere, or always", name(to))));
+            return Err(Stays::Used(format!("{} has other predecessors, or is the only successor", name(to))));
         }
         let mut reads: Vec<Reg> = Vec::new();
         data.for_each_use(|reg| reads.push(reg));
@@ -222,7 +222,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
     Some(Inspection {
         lead: match next {
             Some(inst) => format!("Next, `{}` moves to where its result is used.", text(inst)),
-            None => "Nothing sinks from here on.".into(),
+            None => "Nothing left to sink.".into(),
         },
         tables: Vec::from([Table {
             name: "Sinking".into(),
@@ -272,7 +272,7 @@ fn way(func: &Function, block: Block, inst: Inst, to: Option<&Block>, is_next: b
     });
     let moments: Vec<Moment> = moments.into_iter().flatten().collect();
     Timeline {
-        name: "Way of the instruction".into(),
+        name: "Path of the instruction".into(),
         course: Course { last: moments.len(), ..Course::default() },
         moments,
         leads_to_change: is_next,

@@ -225,27 +225,26 @@ fn locate(access: &Access, memory: &Memory, place: &Place<'_>, address: u64, byt
 
 fn explain(access: &Access, memory: &Memory, why: Fault, lane: usize, address: u64, bytes: u64) -> AccessFault {
     let what = match access.kind {
-        AccessKind::Load { .. } => "a load",
-        AccessKind::Store => "a store",
-        AccessKind::Atomic(_) => "an atomic",
-        AccessKind::Texture(_) => "a texture fetch",
+        AccessKind::Load { .. } => "load",
+        AccessKind::Store => "store",
+        AccessKind::Atomic(_) => "atomic",
+        AccessKind::Texture(_) => "texture fetch",
     };
     let nearest = || match target_of(address) {
         Target::Shared => Some(format!(": byte {} of shared memory", offset_of(address))),
         Target::Region(_) | Target::Nowhere => {
             let (region, at) = nearest_region(address)?;
             let region = memory.regions.get(region)?;
-            Some(format!(": byte {at} of `{}`, which has {}", region.name, region.bytes.len()))
+            Some(format!(": byte {at} of `{}` ({} bytes)", region.name, region.bytes.len()))
         }
         Target::Local | Target::Param => None,
     };
     let (kind, message) = match why {
-        Fault::OutOfBounds => (
-            ErrorKind::OutOfBounds,
-            format!("{what} of {bytes} bytes lies outside every buffer{}", nearest().unwrap_or_default()),
-        ),
+        Fault::OutOfBounds => {
+            (ErrorKind::OutOfBounds, format!("out-of-bounds {what} of {bytes} bytes{}", nearest().unwrap_or_default()))
+        }
         Fault::Misaligned => {
-            (ErrorKind::Misaligned, format!("the address of {what} of {bytes} bytes is no multiple of {bytes}"))
+            (ErrorKind::Misaligned, format!("misaligned {what}: the address is not a multiple of {bytes} bytes"))
         }
         Fault::ReadOnly => {
             (ErrorKind::ReadOnly, format!("{what} to read-only memory{}", nearest().unwrap_or_default()))
@@ -532,7 +531,7 @@ fn fetch_texels(
         }
     });
     if let Some(lane) = fault {
-        let message = "the operand of a texture fetch is no texture".into();
+        let message = "the operand of a texture fetch is not a texture".into();
         return Err(AccessFault { kind: ErrorKind::OutOfBounds, message, lane, address: handles[lane] });
     }
     let as_load = Access { kind: AccessKind::Load { speculative: false }, ..access.clone() };

@@ -123,10 +123,7 @@ pub fn bind(
     let mut params = Vec::with_capacity(kernel.params.len());
     for (index, param) in kernel.params.iter().enumerate() {
         let Some(binding) = launch.binding(index, &param.name) else {
-            return refuse(format!(
-                "the launch of `{}` says nothing about its parameter `{}`",
-                kernel.name, param.name
-            ));
+            return refuse(format!("the launch of `{}` has no value for its parameter `{}`", kernel.name, param.name));
         };
         let argument = argument(&binding.fill, param.ty, index as u64, seed, warp, &mut bytes);
         params
@@ -296,7 +293,7 @@ fn bind_pointees(
             }
         };
         if holders.is_empty() {
-            return refuse("a pointer lies in no buffer and no array by value");
+            return refuse("no buffer or array by value contains the pointer");
         }
         let mut contents = Vec::new();
         for pointer in holders.into_iter().flat_map(|bytes| pointer_places(*step, bytes)).enumerate() {
@@ -352,7 +349,7 @@ fn number_type(param: ParamType) -> Type {
 fn turn(fill: &mut Fill, knob: Knob, name: &str, ty: Type) -> Result<(), SimError> {
     if let Knob::Value(number) = knob {
         let ty = if let Fill::Buffer { ty, .. } = fill { *ty } else { ty };
-        let why = |why| SimError::new(ErrorKind::Launch, format!("`{name}` cannot be that: {why}"));
+        let why = |why| SimError::new(ErrorKind::Launch, format!("invalid value for `{name}`: {why}"));
         number.bits(ty).map_err(why)?;
     }
     let values = match fill {

@@ -177,7 +177,7 @@ impl<'m> Verifier<'m> {
         };
         let is_wide = global.ty.bits() == 64 && !global.ty.is_float();
         if !global.addresses.iter().all(|address| is_wide && is_placed(address)) {
-            let message = format!("{} starts with an address that is none", quoted(&global.name));
+            let message = format!("{} starts with an invalid address", quoted(&global.name));
             self.diagnostics.push(Diagnostic::error("type-mismatch", global.span, message));
         }
         if let Some(bits) = init.iter().find(|bits| **bits & !global.ty.mask() != 0) {

@@ -337,7 +337,7 @@ entry:
     assert_eq!(
         messages,
         [
-            "`choice`: `in` draws from outside the program, which PTX cannot say",
+            "`choice`: `in` draws from outside the program, which PTX cannot express",
             "`draws` calls `choice`, which PTX cannot express",
         ]
     );

@@ -258,7 +258,7 @@ fn what_the_driver_defines_is_left_out() {
                     st.param.b64 [param1+0], %rd9;\n.param .b32 retval0;\n\
                     call.uni (retval0), vprintf, (param0, param1);\nld.param.b32 %r5, [retval0+0]; }";
     let (found, messages) = results_and_messages(&format!("{printing}\nadd.u32 %r4, %r1, %r5;"), &operands);
-    assert_eq!(messages, ["`printf` is left out: nothing prints here"]);
+    assert_eq!(messages, ["`printf` is dropped: its output is not shown"]);
     assert_eq!(found, operands[0]);
     let guarded = printing.replace("call.uni", "@%p1 call.uni").replace("ld.param", "@%p1 ld.param");
     let source = format!("mov.u32 %r5, 3;\nsetp.lt.u32 %p1, %r2, 9;\n{guarded}\nmov.u32 %r4, %r5;");
@@ -267,7 +267,7 @@ fn what_the_driver_defines_is_left_out() {
     let failing = "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra HOLDS;\n{ .param .b64 param0;\nst.param.b64 [param0+0], %rd9;\n\
                    call.uni __assertfail, (param0); }\nHOLDS: mov.u32 %r4, 7;";
     let (found, messages) = results_and_messages(failing, &operands);
-    assert_eq!(messages, ["an assertion that fails only ends the thread here"]);
+    assert_eq!(messages, ["a failing assertion only ends its thread in the simulator"]);
     assert_eq!(found, operands[0].iter().map(|&a| if a < 32 { 7 } else { 0 }).collect::<Vec<_>>());
 }
 

@@ -262,9 +262,9 @@ fn aliases_are_kept_and_called() {
         assemble_with(&ptxas, &[], "aliases-in-registers", &ptx.text);
     }
     for (alias, wanted) in [
-        (".alias other, nothing;", "`nothing` is no function with a body in this file"),
-        (".alias other, k;", "`k` is no function with a body in this file"),
-        (".alias another, plus;", "the alias `another` is declared nowhere in this file"),
+        (".alias other, nothing;", "`nothing` is not a function with a body in this file"),
+        (".alias other, k;", "`k` is not a function with a body in this file"),
+        (".alias another, plus;", "the alias `another` is not declared in this file"),
         (".alias plus, plus;", "`plus` is defined twice"),
         (
             ".func third(.param .b64 a);\n.alias third, plus;\n.alias other, plus;",

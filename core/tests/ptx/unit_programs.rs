@@ -560,7 +560,7 @@ fn unknown_instructions_are_kept_as_they_are() {
         let (kind, message) = failure(&module);
         assert_eq!(
             (kind, message.as_str()),
-            (ErrorKind::Program, "the simulator does not know this instruction of PTX")
+            (ErrorKind::Program, "the simulator does not support this PTX instruction")
         );
         let launch = launch("launch other {\n    #0 = buffer u32[1] iota\n}\n");
         assert_eq!(simulated(&module, &launch)[0], 7_u32.to_le_bytes());
@@ -636,11 +636,11 @@ fn bad_templates_are_reported() {
         ("ptx", "the instruction in quotes"),
         ("ptx \"\"", "an instruction starts with its opcode"),
         ("ptx \"fence.sc $\"", "`$` takes the number of an operand"),
-        ("ptx \"fence.sc; exit\"", "no such character"),
+        ("ptx \"fence.sc; exit\"", "this character is not allowed"),
         ("ptx \"fence.sc $1\", n", "an operand beyond the 1"),
         ("ptx \"fence.sc $0\", 7", "a register or an array"),
         ("ptx \"fence.sc", "the instruction in quotes"),
-        ("x = mov.u32 %clock", "`%clock` is read by itself"),
+        ("x = mov.u32 %clock", "`%clock` cannot be used as an operand here"),
         ("x = read.u64 %clock", "takes a special register"),
     ] {
         let source = format!("kernel k(n: u32) {{\nentry:\n    {line}\n    ret\n}}\n");

@@ -418,5 +418,5 @@ launch k {
 }
 ";
     let error = try_run(beyond, &[]).err().expect("it reaches too far");
-    assert!(error.to_string().contains("byte 12 of `rows[0]`, which has 12"), "{error}");
+    assert!(error.to_string().contains("byte 12 of `rows[0]` (12 bytes)"), "{error}");
 }

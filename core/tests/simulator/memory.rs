@@ -407,7 +407,7 @@ fn no_index_reaches_another_buffer() {
             if index.starts_with('-') { format!("mul.s32 n, {index}") } else { format!("mul.u32 n, {index}") }
         );
         let error = try_run(&source, &[]).err().unwrap_or_else(|| panic!("x[{index}] is inside of something"));
-        assert!(error.message.contains("`x`, which has 32"), "x[{index}]: {error}");
+        assert!(error.message.contains("`x` (32 bytes)"), "x[{index}]: {error}");
     }
 }
 

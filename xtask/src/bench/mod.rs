@@ -45,9 +45,9 @@ pub fn bench(options: &Options) -> Result<()> {
         let missed = measure(native, wasm)?;
         println!();
         for line in &missed {
-            println!("not as asked: {line}");
+            println!("missed: {line}");
         }
-        println!("{}", if missed.is_empty() { "everything is as asked" } else { "all else is as asked" });
+        println!("{}", if missed.is_empty() { "all targets are met" } else { "all other targets are met" });
         Ok(())
     })
 }

@@ -152,7 +152,7 @@ fn assembled(assembler: &Path, kernel: &Kernel) -> Result<f64> {
     let done = command.output().context("ptxas does not start")?;
     ensure!(done.status.success(), "ptxas refuses {}", kernel.ptx.display());
     let said = String::from_utf8_lossy(&done.stderr);
-    let (_, rest) = said.split_once("Compile time = ").context("ptxas does not say what time it took")?;
+    let (_, rest) = said.split_once("Compile time = ").context("ptxas printed no compile time")?;
     Ok(rest.split_whitespace().next().unwrap_or_default().parse()?)
 }
 
@@ -228,7 +228,7 @@ fn text(machine: &str, rows: &[Row]) -> String {
 fn foreseen(rows: &[Row]) -> String {
     let candidates: Vec<&Candidate> = rows.iter().flat_map(|row| &row.candidates).collect();
     let width = candidates.iter().map(|candidate| candidate.what.len()).max().unwrap_or_default();
-    let mut text = format!("{:width$}{:>12}{:>12}\n", "cycles a warp", "foreseen", "saved");
+    let mut text = format!("{:width$}{:>12}{:>12}\n", "cycles per warp", "foreseen", "saved");
     for candidate in &candidates {
         writeln!(text, "{:width$}{:>12.1}{:>12.1}", candidate.what, candidate.foreseen, candidate.saved)
             .expect("text grows");

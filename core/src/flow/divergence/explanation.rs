@@ -67,13 +67,13 @@ impl Explanation {
             Cause::Source(source) => source_reason(source),
             Cause::Value(value) if is_join => format!("it may be the divergent value of {}", name(value)),
             Cause::Value(value) => format!("it reads {}", name(value)),
-            Cause::Guard(value) => format!("it is written where {} holds only", name(value)),
-            Cause::Parted(block) => format!("lanes that part at {} meet here with different values", branch(block)),
+            Cause::Guard(value) => format!("it is written only where {} holds", name(value)),
+            Cause::Parted(block) => format!("lanes that diverge at {} meet here with different values", branch(block)),
             Cause::Left(value, block) => {
                 format!("lanes leave the loop of {} in different iterations, by {}", name(value), branch(block))
             }
             Cause::DrawnApart(block) => {
-                format!("lanes that part at {} draw different numbers of times from its input", branch(block))
+                format!("lanes that diverge at {} draw different numbers of times from its input", branch(block))
             }
             Cause::DrawnUnder(value) => format!("only lanes where {} holds draw from its input somewhere", name(value)),
         };
@@ -85,13 +85,13 @@ fn source_reason(source: Source) -> String {
     match source {
         Source::Special(special) => format!("{special} differs by lane"),
         Source::Argument => "callers may pass a different argument in each lane".into(),
-        Source::Call => "a call may give each lane something else".into(),
+        Source::Call => "a call may return a different value in each lane".into(),
         Source::Input => "each lane draws its own input".into(),
-        Source::Atomic => "each lane's atomic finds what the lane before it left".into(),
+        Source::Atomic => "each lane's atomic sees the result of the lane before it".into(),
         Source::Exchange => "each lane reads another lane's value".into(),
-        Source::ThreadMemory => "each thread may read memory of its own".into(),
-        Source::Volatile => "each lane loads it anew and may see another moment".into(),
-        Source::Moment => "lanes may run it at different moments, because some may wait while others go on".into(),
-        Source::Opaque => "an opaque instruction may give each lane something else".into(),
+        Source::ThreadMemory => "each thread may read its own memory".into(),
+        Source::Volatile => "each lane loads it separately and may see a different value".into(),
+        Source::Moment => "lanes may run it at different times, because some may wait while others continue".into(),
+        Source::Opaque => "an opaque instruction may give a different value in each lane".into(),
     }
 }

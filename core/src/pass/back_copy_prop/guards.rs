@@ -100,18 +100,18 @@ impl Refusal {
         let Some((from, to)) = copied(&func.insts[copy]) else { return String::new() };
         let (from, to) = (&func.regs[from].name, &func.regs[to].name);
         match self {
-            Refusal::SeveralReaders => format!("more than this copy reads `{from}`"),
-            Refusal::SeveralDefinitions => format!("`{from}` comes from more than one definition"),
-            Refusal::OnEntry => format!("no instruction defines `{from}`, it is there on entry"),
-            Refusal::Drawn => format!("`{from}` is drawn from an input, and a draw stays as it is"),
-            Refusal::Opaque => format!("an opaque instruction writes `{from}`, and stays as it is"),
+            Refusal::SeveralReaders => format!("`{from}` has other readers"),
+            Refusal::SeveralDefinitions => format!("`{from}` has several definitions"),
+            Refusal::OnEntry => format!("`{from}` is defined on entry, by no instruction"),
+            Refusal::Drawn => format!("`{from}` is drawn from an input, and draws are never changed"),
+            Refusal::Opaque => format!("`{from}` is written by an opaque instruction, and these are never changed"),
             Refusal::Types => format!("`{from}` and `{to}` have different types"),
-            Refusal::OtherGuard => format!("`{from}` is not defined under the guard that the copy has"),
-            Refusal::WrittenTwice => format!("what defines `{from}` writes `{to}` already"),
-            Refusal::UnderWay(_) => format!("between the definition of `{from}` and here `{to}` is read or written"),
-            Refusal::Live => format!("where `{from}` is defined `{to}` holds a value that is read later"),
+            Refusal::OtherGuard => format!("`{from}` is not defined under the guard of the copy"),
+            Refusal::WrittenTwice => format!("the definition of `{from}` already writes `{to}`"),
+            Refusal::UnderWay(_) => format!("`{to}` is read or written between the definition of `{from}` and here"),
+            Refusal::Live => format!("`{to}` is live where `{from}` is defined"),
             Refusal::TooFar => format!(
-                "there are more than {MAX_BLOCKS} blocks between the definition of `{from}` and here, or beside them"
+                "there are more than {MAX_BLOCKS} blocks on the paths from the definition of `{from}` to here, or beside them"
             ),
             Refusal::SetAside => format!("`{to}` has just been renamed elsewhere"),
         }

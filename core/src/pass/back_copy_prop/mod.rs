@@ -50,11 +50,11 @@ impl Pass for BackCopyProp {
     const INFO: PassInfo = PassInfo {
         name: "back-copy-prop",
         paper: "ptxas page, phases 82 and 83, OriBackCopyPropagate",
-        summary: "Lets a computation write the register that a copy of its result would write, and removes the copy.",
+        summary: "Writes a result directly into the register that it is copied to, and removes the copy.",
         knobs: &[Knob {
             name: "BackCopyPropBudget",
             kind: KnobKind::Integer { default: 1_000_000, min: 0, max: 1_000_000_000 },
-            help: "copies removed in a function before the pass stops",
+            help: "Maximum number of copies removed in a function.",
         }],
         needs_fast_math: false,
     };
@@ -81,8 +81,12 @@ impl Pass for BackCopyProp {
         }
         if let Some(entry) = view.func().entry_block() {
             view.miss(|_| {
-                Remark::missed("max-rounds", entry, format!("stopped after {MAX_ROUNDS} walks that all found work"))
-                    .with("rounds", Fact::Count(MAX_ROUNDS as u64))
+                Remark::missed(
+                    "max-rounds",
+                    entry,
+                    format!("stopped after {MAX_ROUNDS} rounds, each of which removed copies"),
+                )
+                .with("rounds", Fact::Count(MAX_ROUNDS as u64))
             });
         }
         Ok(())
@@ -139,7 +143,7 @@ impl Walk {
                 "back-copy",
                 block,
                 format!(
-                    "removed `{text}`: nothing else reads `{from_name}`, so `{definition_text}` writes `{to_name}`"
+                    "removed `{text}`, the only reader of `{from_name}`: `{definition_text}` now writes `{to_name}`"
                 ),
             )
             .at(copy)
@@ -164,7 +168,7 @@ impl Walk {
         let module = view.module();
         view.miss(|func| {
             let text = instruction_text(module, func, copy);
-            Remark::missed("budget", block, format!("`{text}` stays, and so does what follows: the budget is used up"))
+            Remark::missed("budget", block, format!("kept `{text}` and the copies after it: the budget is used up"))
                 .at(copy)
         });
     }
@@ -174,9 +178,9 @@ impl Walk {
         for &(block, copy, refusal) in &self.refused {
             view.miss(|func| {
                 let text = instruction_text(module, func, copy);
-                let mut message = format!("`{text}` stays: {}", refusal.why(func, copy));
+                let mut message = format!("kept `{text}`: {}", refusal.why(func, copy));
                 if let Refusal::UnderWay(Some(inst)) = refusal {
-                    message += &format!(", as `{}` does", instruction_text(module, func, inst));
+                    message += &format!(", by `{}`", instruction_text(module, func, inst));
                 }
                 Remark::missed(refusal.rule(), block, message).at(copy)
             });

@@ -45,7 +45,7 @@ impl Pass for ConstFold {
     const INFO: PassInfo = PassInfo {
         name: "const-fold",
         paper: "Muchnick 12.1, 12.3",
-        summary: "Computes what is constant, applies algebraic identities, and settles guards whose value is known.",
+        summary: "Folds constants, applies algebraic identities, and resolves guards whose value is known.",
         knobs: &[],
         needs_fast_math: false,
     };
@@ -106,7 +106,7 @@ impl<'a> Folding<'a> {
             let module = view.module();
             let mut rewrite = view.rewrite(|func| {
                 let text = instruction_text(module, func, inst);
-                Remark::applied(finding.rule, block, format!("`{text}` becomes simpler: {}", finding.why)).at(inst)
+                Remark::applied(finding.rule, block, format!("simplified `{text}`: {}", finding.why)).at(inst)
             });
             rewrite.replace(inst, simpler);
         }
@@ -117,7 +117,7 @@ impl<'a> Folding<'a> {
                 let module = view.module();
                 view.miss(|func| {
                     let text = instruction_text(module, func, inst);
-                    let message = format!("`{text}` stays: {} only for real numbers (--fast-math)", finding.why);
+                    let message = format!("kept `{text}`: {} only for real numbers (--fast-math)", finding.why);
                     Remark::missed(finding.rule, block, message).at(inst)
                 });
             }
@@ -159,7 +159,7 @@ impl<'a> Folding<'a> {
             let (rule, outcome) = match (holds, sole) {
                 (true, _) => ("guard-true", "its guard always holds"),
                 (false, None) => ("guard-false", "it never runs"),
-                (false, Some(_)) => ("guard-false", "it never runs, and what it would write stays zero"),
+                (false, Some(_)) => ("guard-false", "it never runs, and its result is zero"),
             };
             Remark::applied(rule, block, format!("`{text}`: `{name}` is {word} here, so {outcome}")).at(inst)
         });
@@ -179,10 +179,11 @@ fn remove(view: &mut View<'_>, never_run: &[(Block, Inst)], needs_zeros: bool) {
     let [(block, inst), others @ ..] = never_run else { return };
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
-        let mut message = format!("`{}` never runs", instruction_text(module, func, *inst));
-        if !others.is_empty() {
-            message += &format!("; nor do {} more instructions", others.len());
-        }
+        let text = instruction_text(module, func, *inst);
+        let message = match others.len() {
+            0 => format!("removed `{text}`: it never runs"),
+            more => format!("removed `{text}` and {more} more: they never run"),
+        };
         Remark::applied("guard-false", *block, message).at(*inst)
     });
     never_run.iter().for_each(|&(_, inst)| rewrite.remove(inst));
@@ -214,9 +215,7 @@ fn simpler(
     compute: impl FnMut(Opcode, &[u64]) -> Option<u64>,
 ) -> Option<(Finding, InstData)> {
     let finding = match folded(data, compute) {
-        Some(bits) => {
-            Finding { rule: "constant", why: "all its operands are constants", simpler: Simpler::Constant(bits) }
-        }
+        Some(bits) => Finding { rule: "constant", why: "all operands are constant", simpler: Simpler::Constant(bits) },
         None => identities::find(data, facts)?,
     };
     let simpler = simplified(func, data, finding.simpler.clone())?;

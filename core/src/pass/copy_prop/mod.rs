@@ -43,58 +43,58 @@ impl Pass for CopyProp {
     const INFO: PassInfo = PassInfo {
         name: "copy-prop",
         paper: "ptxas page, OriCopyProp; Aho et al. 9.1.5",
-        summary: "Lets every use of a copy read what was copied, through guards and selp where the guard is the same.",
+        summary: "Replaces uses of a copy by its source, through guards and selp where the guard is the same.",
         knobs: &[
             Knob {
                 name: "CopyPropBudget",
                 kind: KnobKind::Integer { default: UNLIMITED, min: 0, max: UNLIMITED },
-                help: "how many instructions may be changed",
+                help: "Maximum number of changed instructions.",
             },
             Knob {
                 name: "CopyPropGlobalBudget",
                 kind: KnobKind::Integer { default: UNLIMITED, min: 0, max: UNLIMITED },
-                help: "how many of them may be changed because of a copy in another block",
+                help: "Maximum number of them changed because of a copy in another block.",
             },
             Knob {
                 name: "CopyPropForceGlobal",
                 kind: KnobKind::Switch { default: false },
-                help: "lifts CopyPropGlobalBudget",
+                help: "Ignore CopyPropGlobalBudget.",
             },
-            Knob { name: "CopyPropAddr", kind: KnobKind::Switch { default: true }, help: "propagates into addresses" },
+            Knob { name: "CopyPropAddr", kind: KnobKind::Switch { default: true }, help: "Propagate into addresses." },
             Knob {
                 name: "CopyPropConstantBank",
                 kind: KnobKind::Switch { default: true },
-                help: "propagates constants, the only operands here that ptxas would take from its constant bank",
+                help: "Propagate constants, the only operands here that ptxas would take from its constant bank.",
             },
             Knob {
                 name: "CopyPropPreAllocReg",
                 kind: KnobKind::Unavailable { why: "no register here is bound to one of the machine's" },
-                help: "propagates registers that are allocated from the start",
+                help: "Propagate preallocated registers.",
             },
             Knob {
                 name: "CopyPropNonRegMultiDef",
                 kind: KnobKind::Switch { default: true },
-                help: "propagates constants from registers with several definitions, too",
+                help: "Propagate constants from registers with several definitions, too.",
             },
             Knob {
                 name: "CopyPropNoMmaCb",
                 kind: KnobKind::Unavailable { why: "there are no matrix instructions here" },
-                help: "leaves operands of matrix instructions alone that come from the constant bank",
+                help: "Skip operands of matrix instructions that come from the constant bank.",
             },
             Knob {
                 name: "CopyPropNoWriteNonRR",
                 kind: KnobKind::Switch { default: false },
-                help: "leaves instructions alone that have, or would get, an operand that is no register",
+                help: "Skip instructions that have, or would get, an operand other than a register.",
             },
             Knob {
                 name: "CopyPropUseReachingDefs",
                 kind: KnobKind::Switch { default: false },
-                help: "also propagates where different copies of one value reach a use, by reaching definitions",
+                help: "Also propagate where different copies of one value reach a use, by reaching definitions.",
             },
             Knob {
                 name: "LateCopyPropComplPred",
                 kind: KnobKind::Switch { default: true },
-                help: "takes copies of one value under a guard and its opposite for one copy",
+                help: "Treat copies of one value under a guard and its opposite as one copy.",
             },
         ],
         needs_fast_math: false,
@@ -237,7 +237,7 @@ fn definition_counts(func: &Function) -> SecondaryMap<Reg, u32> {
 fn tell_end_of_budget(view: &mut View<'_>, name: &str) {
     if let Some(entry) = view.func().entry_block() {
         view.miss(|_| {
-            let message = format!("`{name}` is used up; more may be found");
+            let message = format!("the budget `{name}` is used up; more copies may remain");
             Remark::missed("budget", entry, message).with("knob", Fact::Text(name.into()))
         });
     }
@@ -301,7 +301,7 @@ fn tell_refusals(view: &mut View<'_>, block: Block, inst: Inst, refusals: &[Refu
                 Source::Reg(reg) => {
                     format!("`{source_name}` has type {}, which does not fit here", func.reg_types[reg])
                 }
-                Source::Const(_) => "a constant cannot stand there".into(),
+                Source::Const(_) => "a constant is not allowed there".into(),
             };
             Remark::missed("copy", block, format!("`{text}` keeps `{copy_name}`, a copy of `{source_name}`: {why}"))
                 .at(inst)
@@ -323,7 +323,7 @@ fn explain(module: &Module, func: &Function, block: Block, inst: Inst, replaced:
         Some((_, Source::Const(_))) => "constant",
         _ => "copy",
     };
-    let mut remark = Remark::applied(rule, block, format!("`{before}` reads {}", parts.join(" and "))).at(inst);
+    let mut remark = Remark::applied(rule, block, format!("`{before}` now reads {}", parts.join(" and "))).at(inst);
     for &(copy, source) in replaced {
         remark = remark.with("copy", Fact::Reg(copy)).with("source", Fact::Text(source_text(func, copy, source)));
     }

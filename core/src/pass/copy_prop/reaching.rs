@@ -56,7 +56,10 @@ pub(super) fn propagate(view: &mut View<'_>, rules: Rules<'_>, left: &mut u64) {
                     .iter()
                     .map(|&(_, copy, from)| format!("`{}` instead of `{}`", name(from), name(copy)))
                     .collect();
-                let message = format!("`{text}` reads {}: only copies of that reach it", parts.join(" and "));
+                let message = format!(
+                    "`{text}` now reads {}: every definition that reaches this use is such a copy",
+                    parts.join(" and ")
+                );
                 found.iter().fold(Remark::applied("reaching", block, message).at(inst), |remark, &(_, copy, from)| {
                     remark.with("copy", Fact::Reg(copy)).with("source", Fact::Reg(from))
                 })

@@ -109,10 +109,10 @@ impl Side {
             }
         });
         if let Some(reg) = written {
-            return Some(format!("`{}` is written in front of it in `{block}`", func.regs[reg].name));
+            return Some(format!("`{}` is written before it in `{block}`", func.regs[reg].name));
         }
         let inst = self.meeting_access(func, alias?, place)?;
-        Some(format!("`{}` in front of it in `{block}` may write what it reads", func.insts[inst].opcode))
+        Some(format!("`{}` before it in `{block}` may write the memory that it reads", func.insts[inst].opcode))
     }
 
     /// What in front of the instruction there keeps it from writing its registers at the beginning of the side.
@@ -120,10 +120,10 @@ impl Side {
         for &dst in &func.insts[self.insts[place]].dsts {
             let name = (&func.regs[dst].name, &func.blocks[self.block].name);
             if stands_in_front(self.reads.get_mut(&dst), &self.reads_are_gone, place) {
-                return Some(format!("`{}` is read in front of it in `{}`", name.0, name.1));
+                return Some(format!("`{}` is read before it in `{}`", name.0, name.1));
             }
             if stands_in_front(self.writes.get_mut(&dst), &self.writes_are_gone, place) {
-                return Some(format!("`{}` is written in front of it in `{}`", name.0, name.1));
+                return Some(format!("`{}` is written before it in `{}`", name.0, name.1));
             }
         }
         None

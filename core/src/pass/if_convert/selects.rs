@@ -120,7 +120,7 @@ pub fn select_copies(view: &mut View<'_>, block: Block) {
         let module = view.module();
         let mut rewrite = view.rewrite(|func| {
             let [one, other] = [first, second].map(|inst| instruction_text(module, func, inst));
-            Remark::applied("select", block, format!("`{one}` and `{other}` are one `selp`")).at(second)
+            Remark::applied("select", block, format!("merged `{one}` and `{other}` into one `selp`")).at(second)
         });
         rewrite.remove(first);
         rewrite.replace(second, pair.select());

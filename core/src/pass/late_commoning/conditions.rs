@@ -39,9 +39,9 @@ impl Broken {
     /// The page's name, and what it means here.
     pub fn explain(self) -> (&'static str, &'static str) {
         match self {
-            Broken::C2 => ("C2", "the other one does not run before it on every way"),
-            Broken::C3 => ("C3", "what it reads, or the lanes that are active, may have changed in between"),
-            Broken::C4 => ("C4", "the other one stands under another guard"),
+            Broken::C2 => ("C2", "the other one does not run before it on every path"),
+            Broken::C3 => ("C3", "its operands, or the active lanes, may have changed in between"),
+            Broken::C4 => ("C4", "the other one is under another guard"),
         }
     }
 }

@@ -67,18 +67,18 @@ impl Pass for LateCommoning {
     const INFO: PassInfo = PassInfo {
         name: "late-commoning",
         paper: "ptxas page, phase 64",
-        summary: "Lets what repeats under one guard, as if-conversion leaves it, be copied instead of computed again.",
+        summary: "Replaces computations repeated under one guard, as if-conversion leaves them, by copies.",
         knobs: &[
-            Knob { name: "ForceLateCommoning", kind: KnobKind::Switch { default: true }, help: "runs the pass at all" },
+            Knob { name: "ForceLateCommoning", kind: KnobKind::Switch { default: true }, help: "Enable the pass." },
             Knob {
                 name: "DisableMoveCommoning",
                 kind: KnobKind::Switch { default: false },
-                help: "takes a copy for a value of its own instead of for what it copies",
+                help: "Treat a copy as a value of its own instead of as its source.",
             },
             Knob {
                 name: "complementary",
                 kind: KnobKind::Switch { default: false },
-                help: "lets one computation under a guard and its opposite be one without guard, which ptxas does not",
+                help: "Merge a computation under a guard and its opposite into one without guard, which ptxas does not.",
             },
         ],
         needs_fast_math: false,
@@ -285,7 +285,7 @@ impl Pair {
             registers.refused.extend(overwritten.filter(|_| obstacle.is_none()));
             view.miss(|func| {
                 let (text, name) = (instruction_text(module, func, inst), &func.regs[reg].name);
-                let message = format!("`{text}` is what `{name}` was given, and stays: `{name}` {why}");
+                let message = format!("kept `{text}`, already computed in `{name}`: `{name}` {why}");
                 Remark::missed("overwritten", block, message).at(inst).with("leader", Fact::Reg(reg))
             });
             return false;
@@ -293,13 +293,15 @@ impl Pair {
         let mut rewrite = view.rewrite(|func| {
             let text = instruction_text(module, func, inst);
             let names: Vec<_> = written.iter().map(|&reg| format!("`{}`", func.regs[reg].name)).collect();
-            let (names, were) = (names.join(", "), if names.len() == 1 { "was" } else { "were" });
-            let (rule, rest) = if are_opposite {
-                ("complementary", "where its guard fails, so all lanes compute it once".into())
+            let names = names.join(", ");
+            let (rule, message) = if are_opposite {
+                let message = "is also computed where its guard fails, so all lanes compute it once, into";
+                ("complementary", format!("`{text}` {message} {names}"))
             } else {
-                ("common", format!("in `{}`", func.blocks[from].name))
+                let name = &func.blocks[from].name;
+                ("common", format!("`{text}` was already computed in `{name}`: its value is in {names}"))
             };
-            let remark = Remark::applied(rule, block, format!("`{text}` is what {names} {were} given {rest}"));
+            let remark = Remark::applied(rule, block, message);
             let remark = remark.at(inst).with("leader", Fact::Reg(written[0]));
             if are_opposite { remark } else { remark.with("scope", Fact::Block(from)) }
         });
@@ -336,7 +338,7 @@ impl Pair {
         view.miss(|func| {
             let (condition, why) = broken.explain();
             let (text, name) = (instruction_text(module, func, inst), &func.regs[func.insts[leader].dsts[0]].name);
-            let message = format!("`{text}` does what gave `{name}` its value, and stays: {why} ({condition})");
+            let message = format!("kept `{text}`, which repeats the computation of `{name}`: {why} ({condition})");
             Remark::missed("not-common", block, message).at(inst).with("condition", Fact::Text(condition.into()))
         });
     }

@@ -214,7 +214,7 @@ impl<'a> Lowering<'a, '_> {
                     self.func.block_spans[block] = label.span;
                     if self.scopes[scope].labels.insert(label.text, block).is_some() {
                         self.span = label.span;
-                        self.error("ptx-duplicate", &format!("the label `{}` stands twice", label.text));
+                        self.error("ptx-duplicate", &format!("duplicate label `{}`", label.text));
                     }
                 }
                 Statement::Targets(name, labels) => {
@@ -358,7 +358,7 @@ impl<'a> Lowering<'a, '_> {
         }
         // A register is missing in this function, and anything else in the whole file.
         let code = if name.starts_with('%') { UNKNOWN } else { UNDEFINED };
-        Err(self.error(code, &format!("`{name}` is declared nowhere in this file")))
+        Err(self.error(code, &format!("`{name}` is not declared in this file")))
     }
 
     /// Reports registers of an instruction that are declared nowhere, where its lowering has stopped at another missing name.

@@ -215,7 +215,7 @@ impl<'a> Lowering<'a, '_> {
         let Some(&func) = self.context.funcs.get(name) else {
             match *name {
                 "vprintf" => {
-                    self.warn("`printf` is left out: nothing prints here");
+                    self.warn("`printf` is dropped: its output is not shown");
                     self.drop_arguments(arguments);
                     let (dst, taken) = self.call_result(inst, results, Type::S32, rest)?;
                     let nothing = |dst: Reg| InstData::new(Opcode::mov(Type::S32), [dst], [Operand::Const(0)]);
@@ -223,7 +223,7 @@ impl<'a> Lowering<'a, '_> {
                     return Ok(taken);
                 }
                 "__assertfail" => {
-                    self.warn("an assertion that fails only ends the thread here");
+                    self.warn("a failing assertion only ends its thread in the simulator");
                     self.drop_arguments(arguments);
                     self.leave(Op::Exit, rest);
                     return Ok(false);
@@ -245,7 +245,9 @@ impl<'a> Lowering<'a, '_> {
                 let message = format!("the function `{name}` has no body in this file");
                 let diagnostic = Diagnostic::error(super::UNDEFINED, self.span, message);
                 let hint = match *name {
-                    "malloc" | "free" => "the driver defines it, and there is none here: use an array of fixed size",
+                    "malloc" | "free" => {
+                        "the driver defines it, and no driver is simulated: use an array of fixed size"
+                    }
                     _ => "compile it into the same file",
                 };
                 self.report(diagnostic.with_hint(hint))
@@ -416,7 +418,7 @@ impl<'a> Lowering<'a, '_> {
         match self.resolve(name)? {
             Entity::CallParam(index) => match self.call_params[index].array {
                 Some(array) => Ok(Operand::Symbol(Symbol::Array(array))),
-                None => Err(self.error("ptx-type", &format!("`{name}` is no aggregate"))),
+                None => Err(self.error("ptx-type", &format!("`{name}` is not an aggregate"))),
             },
             Entity::Pointer(reg) => Ok(Operand::Reg(reg)),
             _ => Err(self.error("ptx-operands", &format!("`{name}` is not a parameter"))),

@@ -64,7 +64,7 @@ impl<'a> Lowering<'a, '_> {
         };
         let candidates: Vec<Option<Func>> = context.addressed.iter().map(|&func| fits(func).then_some(func)).collect();
         if candidates.iter().all(Option::is_none) {
-            return Err(self.unsupported("this call goes to no function of the file whose address is taken"));
+            return Err(self.unsupported("no function of this file whose address is taken matches this call"));
         }
         if self.func.reg_types[pointer].bits() != 64 {
             return Err(self.error("ptx-type", "a function's address has 64 bits"));

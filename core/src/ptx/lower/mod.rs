@@ -120,7 +120,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
                 Ok(data) => {
                     if data.init.is_some() && data.declaration.as_ref().is_some_and(|it| !it.after.contains('=')) {
                         let message = format!(
-                            "`{}` holds numbers of functions, as calls here do: no other file can call them",
+                            "`{}` holds function numbers instead of addresses: other files cannot call through it",
                             variable.name.text
                         );
                         problems.push(Diagnostic::warning(IGNORED, variable.name.span, message));
@@ -307,13 +307,13 @@ impl<'a> Context<'a> {
             let problem = match (func, prototype) {
                 _ if self.refused.contains(target.text) => None,
                 (None, _) => {
-                    let message = format!("`{}` is no function with a body in this file", target.text);
+                    let message = format!("`{}` is not a function with a body in this file", target.text);
                     let hint = "an alias is another name of a `.func` that the same file defines";
                     Some(Diagnostic::error(UNDEFINED, target.span, message).with_hint(hint))
                 }
                 (_, None) => {
-                    let message = format!("the alias `{}` is declared nowhere in this file", name.text);
-                    let hint = "declare it before, as the `.func` that it is another name of, without a body";
+                    let message = format!("the alias `{}` is not declared in this file", name.text);
+                    let hint = "declare it first, as a `.func` without a body";
                     Some(Diagnostic::error(UNKNOWN, name.span, message).with_hint(hint))
                 }
                 (_, Some(prototype)) if prototype.body.is_some() => Some(defined_twice(*name, prototype.name.span)),
@@ -438,7 +438,8 @@ impl<'a> Context<'a> {
                             let text = target.text;
                             let message =
                                 format!("`{name}` starts with the address of `{text}`, which is not supported");
-                            let hint = "an address is that of a variable above or a function, in an element of 64 bits";
+                            let hint =
+                                "use the address of an earlier variable or of a function, in an element of 64 bits";
                             let problem = Diagnostic::error("ptx-unsupported", target.span, message);
                             return Err(Box::new(problem.with_hint(hint)));
                         }

@@ -142,8 +142,8 @@ impl Simulation {
         }
         expected.filter(|&count| count == 0 || count % size != 0).map(|count| {
             format!(
-                "a barrier's number of threads is a multiple of the warp's {size} lanes, because whole warps take part; \
-                 {count} is none"
+                "a barrier's number of threads must be a multiple of the warp's {size} lanes, because whole \
+                 warps take part; found {count}"
             )
         })
     }
@@ -156,7 +156,7 @@ impl Simulation {
         });
         let Some(other) = other else { return Ok(()) };
         let message = format!(
-            "lanes of one warp come to barrier {barrier} at two instructions, which only `barrier.sync` without `.aligned` \
+            "lanes of one warp reach barrier {barrier} at two instructions, which only `barrier.sync` without `.aligned` \
              allows"
         );
         let lane = lanes.trailing_zeros() as usize;

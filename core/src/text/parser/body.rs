@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
         self.eat_punct(b':');
         let Some(&block) = body.blocks.get(name) else { return Err(Reported) };
         if body.func.layout.has_block(block) {
-            let message = format!("two blocks are called {}", quoted(name));
+            let message = format!("duplicate block {}", quoted(name));
             let diagnostic = Diagnostic::error("duplicate-name", span, message);
             self.report(diagnostic.with_label(body.func.block_spans[block], "first defined here"));
         } else {
@@ -237,7 +237,7 @@ impl<'a> Parser<'a> {
         let span = self.advance().span;
         let first = self.at;
         if body.block.is_some() {
-            let message = "declarations stand before the first block";
+            let message = "declarations must come before the first block";
             self.error("misplaced-declaration", span, message);
         }
         let declared = match word {

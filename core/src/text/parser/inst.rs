@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
                 Some(signature) => signature,
                 None => {
                     let message =
-                        format!("`{opcode}` cannot be shared out into {parts} parts; 2 or 4 of at least 8 bits go");
+                        format!("`{opcode}` cannot be split into {parts} parts; 2 or 4 of at least 8 bits go");
                     return Err(self.error("operand-count", word, message));
                 }
             }
@@ -483,7 +483,8 @@ pub(crate) fn spelling_diagnostic(text: &str, span: Span, error: &SpellingError<
             Diagnostic::error("unknown-suffix", part(suffix), message)
         }
         SpellingError::Repeated(op, suffix) => {
-            let message = format!("`{}` has {} or its like twice", op.name(), quoted(&format!(".{suffix}")));
+            let message =
+                format!("duplicate or conflicting modifier {1} on `{0}`", op.name(), quoted(&format!(".{suffix}")));
             Diagnostic::error("repeated-suffix", part(suffix), message)
         }
     }

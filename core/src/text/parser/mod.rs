@@ -379,7 +379,7 @@ impl<'a> Parser<'a> {
             Ok(literal) => Ok((literal, negative, span)),
             Err(why) => {
                 let text = self.text(token);
-                let message = format!("{} is no number: {why}", quoted(text));
+                let message = format!("{} is not a number: {why}", quoted(text));
                 // C's suffixes.
                 let bare = text.trim_end_matches(['f', 'F', 'u', 'U', 'l', 'L']);
                 let meant = Some(bare).filter(|bare| *bare != text && Literal::parse(bare).is_ok());
@@ -392,7 +392,7 @@ impl<'a> Parser<'a> {
         let (literal, negative, span) = self.expect_literal()?;
         match (literal, literal.number(negative)) {
             (Literal::Float(text), Number::Float(value)) if value.is_infinite() => {
-                Err(self.error("out-of-range", span, format!("{text} is no f64; write `inf` for infinity")))
+                Err(self.error("out-of-range", span, format!("{text} does not fit type f64; write `inf` for infinity")))
             }
             (_, number) => Ok(number),
         }
@@ -405,7 +405,7 @@ impl<'a> Parser<'a> {
         if (0.0..=1.0).contains(&value) {
             Ok(value)
         } else {
-            Err(self.error("out-of-range", span, "a probability lies between 0 and 1"))
+            Err(self.error("out-of-range", span, "a probability is between 0 and 1"))
         }
     }
 
