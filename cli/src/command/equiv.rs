@@ -19,7 +19,7 @@ pub struct Options {
     /// Program to compare with it.
     #[arg(value_name = "B")]
     second: String,
-    /// What both are written in, where the files' names do not say.
+    /// Format of both programs. Default: by the files' names.
     #[arg(long, value_enum, value_name = "DIALECT")]
     from: Option<Dialect>,
     /// Compare only this kernel. Default: all that both programs have.

@@ -24,7 +24,7 @@ pub struct EncodeOptions {
     /// A `.wir` or `.ptx` file, a JSON document, or `-` for standard input.
     #[arg(value_name = "FILE", default_value = "-")]
     file: String,
-    /// What a program is written in, where the file's name does not say.
+    /// Format of the program. Default: by the file's name.
     #[arg(long, value_enum, value_name = "DIALECT")]
     from: Option<Dialect>,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub struct EncodeOptions {
     /// Allow passes to assume what IEEE arithmetic does not promise, such as `x * 0 = 0`.
     #[arg(long)]
     fast_math: bool,
-    /// Where the transport stands: an entry of the pipeline, from 1, and how many of its rewrites are done.
+    /// Position of the transport: an entry of the pipeline, from 1, and how many of its rewrites are done.
     #[arg(long, value_name = "PASS[.REWRITES]", value_parser = position)]
     position: Option<Position>,
     /// Setting of the page's view.
@@ -77,7 +77,7 @@ fn encode(options: &EncodeOptions) -> Result<(), Failure> {
     output::text(&(link + "\n"))
 }
 
-/// What the command line says replaces what the document says.
+/// Overrides settings of the document by options of the command line.
 fn add_options(document: &mut Document, options: &EncodeOptions) -> Result<(), Failure> {
     let steps = options.pipeline.steps()?;
     if !steps.is_empty() {

@@ -24,7 +24,7 @@ use crate::source::{Input, Source};
 pub struct Options {
     #[command(flatten)]
     work: Work,
-    /// What to print the program as.
+    /// Format of the printed program.
     #[arg(long, value_enum, default_value_t = Emit::Wir)]
     emit: Emit,
     /// With `--emit ptx`, print loads that must not fault (`.spec`) as ordinary loads, which may.
@@ -51,7 +51,7 @@ pub struct Work {
     /// Optimise only this kernel or function. Default: all.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Where profile-driven passes get their frequencies from.
+    /// Source of the frequencies for profile-driven passes.
     #[arg(long, value_enum, default_value_t = ProfileSource::Declared)]
     profile: ProfileSource,
     #[command(flatten)]
@@ -116,7 +116,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 /// A program that passes have worked on.
 pub struct Bench {
     source: Source,
-    /// What they did.
+    /// The session in which the passes ran.
     pub session: Session,
     /// How its kernels are launched, options aside.
     launches: Vec<Launch>,
@@ -214,7 +214,8 @@ fn emit_ptx(source: &Source, module: &Module, plain_loads: bool) -> Result<Strin
     }
     let is_refused = !plain_loads && !export.plain_loads.is_empty();
     if is_refused {
-        report += "  hint: set `faulting=guarded` (`spec-pre`: `never`) for the pass that put it there, or print ordinary loads with `--plain-loads`\n";
+        report += "  hint: set `faulting=guarded` (`spec-pre`: `never`) for the pass that put it there, or print \
+                   ordinary loads with `--plain-loads`\n";
     }
     if is_refused || export.diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Failure::Program(report));

@@ -26,8 +26,8 @@ pub struct RunOptions {
     /// Seed of everything random.
     #[arg(long, help_heading = RUN, value_name = "N")]
     pub seed: Option<u64>,
-    /// Set a knob of the launch: `input.true=0.3`, `x.zero=0.5`, `x.coherence=1`, `n=250`, `l1=off`; `resize=off` keeps
-    /// the buffers and numbers of a derived launch at other sizes.
+    /// Set a knob of the launch: `input.true=0.3`, `x.zero=0.5`, `x.coherence=1`, `n=250`,
+    /// `l1=off`; `resize=off` keeps the buffers and numbers of a derived launch at other sizes.
     #[arg(long, help_heading = RUN, value_name = "NAME=VALUE", value_parser = pair)]
     pub set: Vec<(String, String)>,
     /// Blocks along x, y and z.
@@ -89,8 +89,9 @@ impl RunOptions {
         Ok(settings)
     }
 
-    /// Gives each of some kernels a complete launch, whose derived parts follow the sizes that the options ask for. Returns
-    /// what the options say over each launch: settings of parameters that others have are left out. That a launch cannot be so is a mistake of the command line.
+    /// Gives each of some kernels a complete launch, whose derived parts follow the sizes that the
+    /// options ask for. Returns what the options say over each launch: settings of parameters that
+    /// others have are left out. That a launch cannot be so is a mistake of the command line.
     pub fn complete_launches(&self, module: &mut Module, kernels: &[Func]) -> Result<Vec<Settings>, Failure> {
         let settings = sim::settings_of(&self.settings()?, module, kernels).map_err(Failure::usage)?;
         derive::resize_launches(module, kernels, &settings);

@@ -105,7 +105,8 @@ fn lines_left_out_of_a_launch_are_derived_and_marked() {
     let text = stdout(&warpscope(&["opt", "-", "--passes", "dce"], &partial));
     assert_eq!(
         launch_in(&text),
-        "launch k {\n    grid 2\n    block 16\n    y = buffer u32[40] const 7\n    n = 32 derived\n    x = buffer u32[132] random(0, 255) derived\n}\n"
+        "launch k {\n    grid 2\n    block 16\n    y = buffer u32[40] const 7\n    n = 32 derived\n    x = buffer \
+         u32[132] random(0, 255) derived\n}\n"
     );
     // Marked lines follow the sizes, as far as the text still reads; written ones do not.
     let result = answer(&["sim", "-", "--block", "8", "--json", "--dump"], &text);
@@ -178,7 +179,8 @@ fn launches_of_ptx_come_with_the_answer() {
 #[test]
 fn a_written_launch_is_not_resized() {
     let written = format!(
-        "{READS_AHEAD}launch k {{\n    block 4\n    n = 4\n    x = buffer u32[104] iota\n    y = buffer u32[4] const 0\n}}\n"
+        "{READS_AHEAD}launch k {{\n    block 4\n    n = 4\n    x = buffer u32[104] iota\n    y = buffer u32[4] const \
+         0\n}}\n"
     );
     let result = answer(&["sim", "-", "--block", "8", "--json", "--dump"], &written);
     assert_eq!((length(&result, "x"), length(&result, "y")), (104, 4));

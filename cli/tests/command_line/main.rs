@@ -241,7 +241,8 @@ fn trace_is_one_json_object_a_line_with_every_field() {
 }
 
 /// A kernel whose register `a` is mostly zero.
-const MOSTLY_ZERO: &str = "kernel k(x: ptr.global restrict, y: ptr.global restrict) {\nentry:\n    i = mov.u32 %tid\n    \
+const MOSTLY_ZERO: &str = "kernel k(x: ptr.global restrict, y: ptr.global restrict) {\nentry:\n    i = mov.u32 \
+                           %tid\n    \
      a = ld.global.u32 x[i]\n    b = work.u32 400, i\n    c = mul.u32 a, b\n    st.global.u32 y[i], c\n    ret\n    \
      profile zero {\n        entry.a: 0.9\n    }\n}\n";
 

@@ -10,7 +10,8 @@
 //! { "source":   the program's text,
 //!   "dialect":  "wir" | "ptx",
 //!   "launch":   the text of the launch tab, for a program without launches,
-//!   "pipeline": [ { "pass": "gvn-cse" or "@ptxas", "knobs": { name: value }, "off": true, "phase": "49" } or just "gvn-cse", … ],
+//!   "pipeline": [ { "pass": "gvn-cse" or "@ptxas", "knobs": { name: value }, "off": true, "phase": "49" }
+//!                 or just "gvn-cse", … ],
 //!   "fast_math": true if passes may assume what IEEE arithmetic does not promise,
 //!   "position": { "pass": the entry of the pipeline, from 1; 0 is the source,
 //!                 "event": how many rewrites of that entry are done, those that led here included },
@@ -39,14 +40,14 @@ pub use crate::load::Dialect;
 /// Largest JSON text that a link may hold, in bytes.
 pub const MAX_TEXT_BYTES: usize = 256 * 1024;
 
-/// What a link holds: enough to open exactly this bench again.
+/// Content of a link: enough to open exactly this bench again.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Document {
     /// The program.
     #[serde(skip_serializing_if = "is_default")]
     pub source: String,
-    /// What the program is written in.
+    /// Format of the program.
     #[serde(skip_serializing_if = "is_default")]
     pub dialect: Dialect,
     /// Launches that stand beside the program, as `.wir` text.
@@ -58,13 +59,13 @@ pub struct Document {
     /// May passes assume what IEEE arithmetic does not promise, such as `x * 0 = 0`?
     #[serde(skip_serializing_if = "is_default")]
     pub fast_math: bool,
-    /// Where the transport stands; at the end if nothing is said.
+    /// Position of the transport; the end if absent.
     #[serde(skip_serializing_if = "is_default")]
     pub position: Option<Position>,
     /// How the kernel is run.
     #[serde(skip_serializing_if = "is_default")]
     pub run: RunSettings,
-    /// What the page shows: its own small names and values.
+    /// View of the page: its own small names and values.
     #[serde(skip_serializing_if = "is_default")]
     pub view: BTreeMap<String, String>,
 }

@@ -104,7 +104,7 @@ impl Machine {
         figures::memory(self)
     }
 
-    /// What fits on one multiprocessor at a time.
+    /// Capacity limits of one multiprocessor.
     pub const fn limits(self) -> Limits {
         figures::limits(self)
     }

@@ -14,8 +14,9 @@
 //! 4. All other instructions of reachable blocks are removed, readers before what they read, so that every state on the
 //!    way is a good program.
 //!
-//! A copy of a register into itself needs no place of its own: who needs it needs what the register held before. It stays
-//! where no path assigns the register before, because a program that reads what nothing assigns is refused.
+//! A copy of a register into itself needs no place of its own: who needs it needs what the register
+//! held before. It stays where no path assigns the register before, because a program that reads
+//! what nothing assigns is refused.
 //!
 //! Sound because a removed instruction writes only values that no needed instruction can see. A load may be removed
 //! although it could have faulted: a program that faults has no result to keep.
@@ -81,8 +82,8 @@ fn remove(view: &mut View<'_>, block: Block, inst: Inst) {
     rewrite.remove(inst);
 }
 
-/// Whether the instruction stays whatever reads its result. Beyond effects on memory, a `.sync` form makes lanes wait for
-/// each other.
+/// Whether the instruction stays whatever reads its result. Beyond effects on memory, a `.sync`
+/// form makes lanes wait for each other.
 fn has_effect(data: &InstData) -> bool {
     data.opcode.has_effect() || data.opcode.has(Flags::SYNC)
 }

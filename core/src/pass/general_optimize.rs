@@ -44,7 +44,8 @@ impl Pass for GeneralOptimize {
             Knob {
                 name: "variant",
                 kind: KnobKind::Choice { default: "A", words: &["A", "B"] },
-                help: "Stop after a round without changes (A), or that saves less than the share of cost (B), or after max_rounds.",
+                help: "Stop after a round without changes (A), or that saves less than the share of cost (B), or \
+                       after max_rounds.",
             },
             Knob {
                 name: "max_rounds",
@@ -95,7 +96,7 @@ impl Pass for GeneralOptimize {
     }
 }
 
-/// What a function costs: the cycles in which its instructions are issued, each once, on the default machine.
+/// Cost of a function: the cycles in which its instructions are issued, each once, on the default machine.
 fn issue_cycles(func: &Function) -> u64 {
     let insts = func.block_order().flat_map(|block| func.block_insts(block));
     insts.map(|inst| u64::from(Machine::default().cost(OpClass::of(func.insts[inst].opcode)).issue.value)).sum()

@@ -8,12 +8,14 @@
 //!
 //! 1. Blocks are visited in reverse postorder, so that what has sunk may sink further.
 //! 2. Of each block the instructions are read from the last to the first, so that users move before what they read.
-//! 3. An instruction moves if it is pure and unguarded, no later instruction of its block touches what it writes or writes
-//!    what it reads, and its result is live into exactly one successor, which control enters from this block only.
+//! 3. An instruction moves if it is pure and unguarded, no later instruction of its block touches
+//!    what it writes or writes what it reads, and its result is live into exactly one successor,
+//!    which control enters from this block only.
 //! 4. It becomes the first instruction there.
 //!
-//! Sound because the lanes that enter the successor come from this block, with the same operands; no other path reads the
-//! result. It runs no more often than before, as such a successor begins no loop.
+//! Sound because the lanes that enter the successor come from this block, with the same operands;
+//! no other path reads the result. It runs no more often than before, as such a successor begins no
+//! loop.
 //!
 //! Cost: that of liveness, and each instruction times those after it in its block. Limit: an instruction with more than
 //! [`MOST_LATER`] after it stays.

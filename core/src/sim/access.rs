@@ -5,8 +5,9 @@
 //!                                                       → passes over the banks   (shared memory)
 //! ```
 //!
-//! Lanes are served in order, so atomics of one warp on one address happen in lane order, or in that of a schedule. A load
-//! is as late as its latest sector. Stores write through: they cost their sectors and nobody waits for them.
+//! Lanes are served in order, so atomics of one warp on one address happen in lane order, or in
+//! that of a schedule. A load is as late as its latest sector. Stores write through: they cost
+//! their sectors and nobody waits for them.
 
 use alloc::format;
 use alloc::string::String;
@@ -35,7 +36,7 @@ pub struct AccessFault {
     pub address: u64,
 }
 
-/// What an access cost.
+/// Cost of an access.
 #[derive(Clone, Copy, Default)]
 pub struct Cost {
     /// Cycles for which the scheduler is held beyond the first.
@@ -52,7 +53,7 @@ pub struct Cost {
     pub elsewhere: bool,
 }
 
-/// Where an access runs.
+/// Context in which an access runs.
 pub struct Place<'a> {
     /// The frame.
     pub frame: FrameBase,
@@ -323,8 +324,8 @@ fn atomic(op: AtomicOp, ty: Type, old: u64, first: u64, second: u64) -> u64 {
     }
 }
 
-/// The new contents of the place of an atomic on bfloats. The sum of two is rounded to a float before it is rounded to a
-/// bfloat, which gives the nearest one.
+/// The new contents of the place of an atomic on bfloats. The sum of two is rounded to a float
+/// before it is rounded to a bfloat, which gives the nearest one.
 fn bfloat_atomic(op: AtomicOp, old: u64, new: u64) -> u64 {
     let [a, b] = [old, new].map(|bits| bits << 16);
     let float = match op {

@@ -33,13 +33,13 @@ pub struct Bound {
     pub shared: u32,
     /// Seed of everything random.
     pub seed: u64,
-    /// What each parameter gets.
+    /// Argument of each parameter.
     pub params: Vec<Argument>,
     /// Memory that pointers in the parameters' memory point to, those that it hangs from first.
     pub pointees: Vec<Pointee>,
     /// The textures of the module's references, in the order of the module.
     pub textures: Vec<(Global, Argument)>,
-    /// What each input draws, by name; the kernel's and those of the functions it may call.
+    /// Draws of each input, by name; the kernel's and those of the functions it may call.
     pub inputs: Vec<(String, Values)>,
 }
 
@@ -55,7 +55,7 @@ pub struct Pointee {
     pub contents: Vec<Vec<u8>>,
 }
 
-/// What one parameter gets.
+/// Argument of one parameter.
 pub enum Argument {
     /// A number's bits.
     Bits(u64),
@@ -207,7 +207,7 @@ fn inputs(module: &Module) -> impl Iterator<Item = &InputData> {
     module.funcs.values().flat_map(|func| func.inputs.values())
 }
 
-/// What an input draws in a launch.
+/// Values that an input draws in a launch.
 fn draws(launch: &Launch, input: &InputData) -> Values {
     match launch.bindings.iter().rev().find(|binding| binds_input(binding, &input.name)).map(|binding| &binding.fill) {
         Some(Fill::Draws(values)) => values.clone(),
@@ -325,7 +325,7 @@ fn filled(stream: &Stream, len: u64, ty: Type, warp: u32) -> Vec<u8> {
     bytes
 }
 
-/// What inputs draw, by their names; inputs of one name draw the same.
+/// Draws of inputs, by their names; inputs of one name draw the same.
 fn bind_inputs(module: &Module, launch: &Launch) -> Vec<(String, Values)> {
     let mut bound: Vec<(String, Values)> = Vec::new();
     for input in inputs(module) {

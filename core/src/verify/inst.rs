@@ -44,7 +44,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// What it takes is not known, but its places have to be there.
+    /// Checks the places of an opaque instruction; the kinds of its operands are unknown.
     fn opaque(&mut self, func: &Function, inst: Inst, data: &InstData) {
         let places = data.dsts.len() + data.args.len();
         let is_beyond = |piece: &Piece<'_>| matches!(piece, Piece::Place(place) if *place >= places);
@@ -206,7 +206,8 @@ impl Verifier<'_> {
         }
     }
 
-    // --- calls ---------------------------------------------------------------------------------------------------------
+    // --- calls
+    // ---------------------------------------------------------------------------------------------------------
 
     fn call(&mut self, func: &Function, inst: Inst, data: &InstData) {
         let module = self.module;

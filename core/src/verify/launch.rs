@@ -9,7 +9,7 @@ use crate::text::{Diagnostic, nearest, quoted};
 
 use super::Verifier;
 
-/// What a line of a launch gives a value to.
+/// Parameter or input that a line of a launch sets.
 #[derive(Clone, Copy)]
 enum Bound {
     Param(usize),

@@ -122,7 +122,8 @@ impl Verifier<'_> {
         }
     }
 
-    // --- profiles ------------------------------------------------------------------------------------------------------
+    // --- profiles
+    // ------------------------------------------------------------------------------------------------------
 
     fn profiles(&mut self, func: &Function) {
         let mut edges = BTreeSet::new();
@@ -257,7 +258,7 @@ impl Verifier<'_> {
         self.diagnostics.push(Diagnostic::warning("profile", span, message));
     }
 
-    /// Where a warning about what a profile says of a block points.
+    /// Place of a warning about a block's profile.
     fn place_of_profile(&self, func: &Function, block: Block) -> Span {
         let span = func.block_spans[block];
         if span == Span::default() { func.span } else { span }

@@ -40,7 +40,7 @@ fn copies_to_shared_memory() {
     }
 }
 
-/// What is not there is said where it stands.
+/// Checks that missing features are reported at their place.
 #[test]
 fn copies_that_are_not_supported() {
     for (line, message) in [

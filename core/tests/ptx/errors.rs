@@ -1,4 +1,4 @@
-//! What is not supported is reported on its line, the other kernels load, and no text makes the importer fail.
+//! Unsupported features are reported on their lines, the other kernels load, and no text makes the importer fail.
 
 use super::inputs;
 use warpscope_core::ptx::import;
@@ -20,7 +20,8 @@ fn loaded(source: &str) -> (Vec<String>, Vec<String>) {
 
 fn kernel(name: &str, body: &str) -> String {
     format!(
-        ".visible .entry {name}(.param .u64 {name}_param_0)\n{{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n{body}\nret;\n}}\n"
+        ".visible .entry {name}(.param .u64 {name}_param_0)\n{{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 \
+         %rd<9>;\n{body}\nret;\n}}\n"
     )
 }
 

@@ -1,5 +1,5 @@
-//! What PTX has as one instruction and the text IR as several computes what the PTX ISA says, on edges and drawn numbers;
-//! and one that the IR has, `redux`, comes through as it is.
+//! Expansions of one PTX instruction to several of the text IR compute what the PTX ISA says, on
+//! edges and drawn numbers; and one that the IR has, `redux`, comes through as it is.
 
 use super::examples::simulated;
 use warpscope_core::ptx::import;
@@ -11,7 +11,7 @@ pub(super) fn check(lines: &str, reference: impl Fn(u32, u32, u32) -> u32) {
     check_on(&[numbers(1), numbers(2), numbers(3)], lines, reference);
 }
 
-/// The same with these numbers.
+/// Checks with these numbers.
 pub(super) fn check_on(operands: &[Vec<u32>; 3], lines: &str, reference: impl Fn(u32, u32, u32) -> u32) {
     let found = results(lines, operands);
     for thread in 0..THREADS {
@@ -26,7 +26,7 @@ fn results(lines: &str, operands: &[Vec<u32>; 3]) -> Vec<u32> {
     found
 }
 
-/// What each thread stores, and what is said while the program is read.
+/// Results that each thread stores, and the messages of loading.
 pub(super) fn results_and_messages(lines: &str, operands: &[Vec<u32>; 3]) -> (Vec<u32>, Vec<String>) {
     let source = expansions::module([lines]);
     let imported = import(&source);
@@ -469,8 +469,8 @@ fn expansions_write_every_width() {
     check_in("s32", "sad.s32 D, A, B, C;", &|a, b, c| (a as i32).abs_diff(b as i32).wrapping_add(c));
 }
 
-/// The flag that a subtraction leaves is the carry of a + ~b + 1 where an addition reads it, and a subtraction reads the
-/// carry of an addition so: expectations from the sums that hardware makes.
+/// The flag that a subtraction leaves is the carry of a + ~b + 1 where an addition reads it, and a
+/// subtraction reads the carry of an addition so: expectations from the sums that hardware makes.
 #[test]
 fn carries_between_subtractions_and_additions() {
     let sum = |a: u32, b: u32, carry: bool| u64::from(a) + u64::from(b) + u64::from(carry);

@@ -1,4 +1,4 @@
-//! What ends a launch names the instruction, the thread and the address.
+//! Errors of launches name the instruction, the thread and the address.
 
 use super::try_run;
 use warpscope_core::sim::{ErrorKind, Settings, SimError};
@@ -47,7 +47,8 @@ fn a_barrier_for_a_part_of_a_warp() {
         assert!(error.message.contains(&expected) && error.message.contains(&format!("found {count}")), "{error}");
     }
     for (warp, count) in [(32, 64), (16, 48), (8, 56)] {
-        // Whoever comes after the barrier was passed waits for others that never come, but for all of them it is passed.
+        // Whoever comes after the barrier was passed waits for others that never come, but for all
+        // of them it is passed.
         let error = fails(warp, count);
         assert_eq!(error.is_none(), count == 64, "{error:?}");
     }
@@ -78,7 +79,8 @@ fn accesses_beside_their_memory_say_how_far() {
     ];
     for (access, message) in cases {
         let source = format!(
-            "kernel k(x: ptr.global, a: u32[4]) {{\n    shared t: u32[4]\n    local own: u32[4]\nentry:\n    {access}\n    ret\n}}\n\
+            "kernel k(x: ptr.global, a: u32[4]) {{\n    shared t: u32[4]\n    local own: u32[4]\nentry:\n    \
+             {access}\n    ret\n}}\n\
              launch k {{\n    x = buffer u32[8] iota\n    a = {{ 1 }}\n}}\n"
         );
         let error = try_run(&source, &[]).err().unwrap_or_else(|| panic!("`{access}` ran"));
@@ -97,7 +99,8 @@ fn read_only_memory_is_not_written() {
         ("p = mov.u64 a\n    st.u32 [p], 1", ErrorKind::ReadOnly),
     ] {
         let source = format!(
-            "const c: u32[1] = {{ 1 }}\nkernel k(a: u32[4]) {{\nentry:\n    {access}\n    ret\n}}\nlaunch k {{\n    a = {{ 1 }}\n}}\n"
+            "const c: u32[1] = {{ 1 }}\nkernel k(a: u32[4]) {{\nentry:\n    {access}\n    ret\n}}\nlaunch k {{\n    a \
+             = {{ 1 }}\n}}\n"
         );
         let error = try_run(&source, &[]).err().unwrap_or_else(|| panic!("`{access}` ran"));
         assert_eq!(error.kind, kind, "{access}: {error}");
@@ -168,7 +171,8 @@ fn local_memory_has_a_limit_and_so_have_calls_that_use_it() {
     let source = |elements: u32, depth: u32| {
         format!(
             "func deep(n: u32) -> u32 {{\n    local own: u32[{elements}]\nentry:\n    st.local.u32 own[1], n\n    \
-             p = setp.eq.u32 n, 0\n    br p, end, more\nend:\n    ret n\nmore:\n    m = sub.u32 n, 1\n    s = call deep(m)\n    \
+             p = setp.eq.u32 n, 0\n    br p, end, more\nend:\n    ret n\nmore:\n    m = sub.u32 n, 1\n    s = call \
+             deep(m)\n    \
              v = ld.local.u32 own[1]\n    v = add.u32 v, s\n    ret v\n}}\n\
              kernel k(r: ptr.global) {{\nentry:\n    v = call deep({depth})\n    st.global.u32 r[0], v\n    ret\n}}\n\
              launch k {{\n    r = buffer u32[1] const 0\n}}\n"

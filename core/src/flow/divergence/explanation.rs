@@ -8,7 +8,7 @@ use super::{Cause, Divergence, Source};
 use crate::flow::values::{Definition, Value, Values};
 use crate::ir::{Block, Function};
 
-/// What an explanation is about.
+/// Subject of an explanation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
     /// A value.
@@ -20,15 +20,15 @@ pub enum Subject {
 /// One link: something divergent, and why. The next link explains what the cause names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Explanation {
-    /// What is divergent.
+    /// The divergent value or branch.
     pub subject: Subject,
     /// Why.
     pub cause: Cause,
 }
 
 impl Divergence {
-    /// The chain of causes from a subject to a source; empty for something uniform. It ends because a cause was divergent
-    /// before what it causes.
+    /// The chain of causes from a subject to a source; empty for something uniform. It ends because
+    /// a cause was divergent before what it causes.
     pub fn explain(&self, subject: Subject) -> Vec<Explanation> {
         let mut chain: Vec<Explanation> = Vec::new();
         let mut next = Some(subject);

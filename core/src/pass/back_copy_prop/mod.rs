@@ -7,18 +7,20 @@
 //! st.global.u32 x[0], r3
 //! ```
 //!
-//! Blocks are visited in reverse postorder, their instructions last to first, so that a chain of copies collapses in one
-//! walk: `r3 = r2` makes `r3 = r1` of the copy before it, which then gives its name to the addition. A copy goes away
-//! where three [guards](guards) hold: it alone reads what it copies, that has one definition which can write the other
-//! register just as well, and nothing on the way reads or writes that other register.
+//! Blocks are visited in reverse postorder, their instructions last to first, so that a chain of
+//! copies collapses in one walk: `r3 = r2` makes `r3 = r1` of the copy before it, which then gives
+//! its name to the addition. A copy goes away where three [guards](guards) hold: it alone reads
+//! what it copies, that has one definition which can write the other register just as well, and
+//! nothing on the way reads or writes that other register.
 //!
 //! Sound because the register that is written earlier holds, between its new write and the place of the copy, a value
 //! that nobody asked for, and afterwards what the copy would have put there. The other register loses a value that only
 //! the copy read.
 //!
-//! Cost: the names of all values, which serve all walks but for rare cases; then a binary search a copy, and a few dozens
-//! where it stands in another block than what it copies. What one copy's removal opens for others is found by another walk, at most [`MAX_ROUNDS`] of them. If
-//! that many found work, running the pass again may find more, and a remark says so.
+//! Cost: the names of all values, which serve all walks but for rare cases; then a binary search a
+//! copy, and a few dozens where it stands in another block than what it copies. What one copy's
+//! removal opens for others is found by another walk, at most [`MAX_ROUNDS`] of them. If that many
+//! found work, running the pass again may find more, and a remark says so.
 //!
 //! Off unless it is asked for, as in ptxas: it changes definitions, where forward propagation only changes reads, and
 //! leaves less for passes that follow to recognise; most of what it finds `copy-prop` and `dce` have found before.
@@ -188,8 +190,8 @@ impl Walk {
     }
 }
 
-/// The instructions that move one register into another, or into itself, in the order of a walk: a renaming makes no others
-/// of them, but may make a copy of what moved a register into itself.
+/// The instructions that move one register into another, or into itself, in the order of a walk: a
+/// renaming makes no others of them, but may make a copy of what moved a register into itself.
 fn moves_in_order(view: &mut View<'_>) -> Vec<(Block, Inst)> {
     let cfg = view.cfg();
     let func = view.func();
@@ -204,7 +206,7 @@ fn moves_in_order(view: &mut View<'_>) -> Vec<(Block, Inst)> {
     moves
 }
 
-/// What a copy of one register into another reads and writes. Others are not looked at.
+/// Source and destination of a copy of one register into another. Others are ignored.
 fn copied(data: &InstData) -> Option<(Reg, Reg)> {
     moved(data).filter(|(from, to)| from != to)
 }

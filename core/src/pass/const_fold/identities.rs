@@ -1,16 +1,17 @@
 //! The algebraic identities, as functions from an instruction to something simpler.
 //!
-//! Integer arithmetic wraps, so integer identities need no condition. For floats, without the licence:
-//! `x * 1`, `x / 1`, `x - 0`, `x + -0` and `min(x, x)` are `x` to the bit when rounding to nearest without flushing, if `x`
-//! is a result of arithmetic itself: another NaN would become the canonical one; `x * -1` is a sign change; division by a power of two is a multiplication. `x + 0` turns -0 into 0, `x * 0` is
-//! NaN for an infinite x, `x - x` too: those need the licence.
+//! Integer arithmetic wraps, so integer identities need no condition. For floats, without the
+//! licence: `x * 1`, `x / 1`, `x - 0`, `x + -0` and `min(x, x)` are `x` to the bit when rounding to
+//! nearest without flushing, if `x` is a result of arithmetic itself: another NaN would become the
+//! canonical one; `x * -1` is a sign change; division by a power of two is a multiplication. `x +
+//! 0` turns -0 into 0, `x * 0` is NaN for an infinite x, `x - x` too: those need the licence.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::ir::{Cmp, Flags, InstData, Op, Opcode, Operand, Rounding, Type, TypeClass};
 
-/// What an instruction can become.
+/// Simpler forms of an instruction.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Simpler {
     /// A constant's bits.

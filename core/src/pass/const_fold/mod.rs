@@ -8,16 +8,18 @@
 //! n2: @p e = mov.u32 7             n2: e = mov.u32 7       n2 is only reached where p holds
 //! ```
 //!
-//! An instruction whose operands are all constants becomes a `mov` of what the simulator computes for it: there is one
-//! arithmetic in this project. An identity is applied where it holds for every operand value to the bit; float identities
-//! that hold only for real numbers need the fast-math licence,
-//! and those that would keep a NaN's bits, which arithmetic does not, ask whether the operand is a result itself. A guard whose value is known on this path is dropped, or
-//! takes its instruction with it; see [`super::last_assignment`] for those who read what that would have written.
+//! An instruction whose operands are all constants becomes a `mov` of what the simulator computes
+//! for it: there is one arithmetic in this project. An identity is applied where it holds for every
+//! operand value to the bit; float identities that hold only for real numbers need the fast-math
+//! licence, and those that would keep a NaN's bits, which arithmetic does not, ask whether the
+//! operand is a result itself. A guard whose value is known on this path is dropped, or takes its
+//! instruction with it; see [`super::last_assignment`] for those who read what that would have
+//! written.
 //!
-//! One walk over the dominator tree, a constant number of steps an instruction; another one only after a guard that never
-//! holds took its instruction with it. The pass does not carry constants from
-//! a definition to its uses, that is `copy-prop`'s work; together they are run by `general-optimize`. Running it again
-//! finds nothing more.
+//! One walk over the dominator tree, a constant number of steps an instruction; another one only
+//! after a guard that never holds took its instruction with it. The pass does not carry constants
+//! from a definition to its uses, that is `copy-prop`'s work; together they are run by
+//! `general-optimize`. Running it again finds nothing more.
 //!
 //! Source: Muchnick, sections 12.1 and 12.3; IEEE 754-2019 for what holds of floats.
 
@@ -73,13 +75,13 @@ fn walk(view: &mut View<'_>, folding: &mut Folding<'_>) -> bool {
     removed | folding.finish_walk(view)
 }
 
-/// What one run of the pass keeps from instruction to instruction.
+/// State of one run of the pass.
 pub(super) struct Folding<'a> {
     settings: &'a Settings,
-    /// Instructions that never run, but whose assignments may be the last before some read. They go away after the walk,
-    /// because what is assigned in their stead must not change under it.
+    /// Instructions that never run, but whose assignments may be the last before some read. They go
+    /// away after the walk, because what is assigned in their stead must not change under it.
     never_run: Vec<(Block, Inst)>,
-    /// Of the function as it was when first asked. Still right after a change: what replaces arithmetic is arithmetic, a
+    /// Facts about the function at the first request. They survive changes: what replaces arithmetic is arithmetic, a
     /// number, or a copy of what was computed already.
     float_results: OnceCell<FloatResults>,
 }
@@ -134,7 +136,7 @@ impl<'a> Folding<'a> {
         simpler(func, &func.insts[inst], facts, evaluate)
     }
 
-    /// What a walk has left to do. Gives whether an instruction went away.
+    /// Finishes a walk. Returns whether an instruction was removed.
     pub(super) fn finish_walk(&mut self, view: &mut View<'_>) -> bool {
         let never_run = core::mem::take(&mut self.never_run);
         take_insts_away(view, &never_run, |&(_, inst)| inst, remove);

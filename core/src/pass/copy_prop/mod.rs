@@ -146,7 +146,7 @@ impl Pass for CopyProp {
 /// More than any budget.
 const UNLIMITED: i64 = 1_000_000_000;
 
-/// What may be propagated, and where to.
+/// Rules of what may be propagated, and where to.
 #[derive(Clone, Copy)]
 struct Rules<'a> {
     /// How many definitions each register has, if constants are taken only from those with one.
@@ -170,7 +170,7 @@ impl Rules<'_> {
     }
 }
 
-/// What was done to an instruction.
+/// Change of an instruction.
 #[derive(Clone, Copy, Default)]
 struct Changed {
     any: bool,
@@ -243,7 +243,7 @@ fn tell_end_of_budget(view: &mut View<'_>, name: &str) {
     }
 }
 
-/// What was found for one instruction.
+/// Finding for one instruction.
 #[derive(Default)]
 struct Found {
     /// Registers that it read through a copy.
@@ -258,7 +258,7 @@ struct Refusal {
     was_overwritten: bool,
 }
 
-/// Who hears what is found.
+/// Listener for findings.
 trait Hearer {
     const HEARS: bool;
     fn replaced(&mut self, copy: Reg, source: Source);
@@ -342,7 +342,7 @@ fn source_text(func: &Function, copy: Reg, source: Source) -> String {
 struct Replacer<'a, H> {
     reg_types: &'a PrimaryMap<Reg, Type>,
     copies: &'a AvailableCopies,
-    /// Of whoever reads the registers that are looked at.
+    /// Guard of the reader.
     guard: Option<Guard>,
     rules: Rules<'a>,
     hearer: &'a mut H,
@@ -350,9 +350,10 @@ struct Replacer<'a, H> {
 }
 
 impl<H: Hearer> Replacer<'_, H> {
-    /// Gives what was replaced; `reads` tells where to look. What was copied may be a copy under this guard, though it was
-    /// none where it was copied, so each place is looked at again until it is none. That ends, since what was copied was
-    /// written before its copy. The guard goes first: copies that hold under it are known by what it was copied from.
+    /// Gives what was replaced; `reads` tells where to look. What was copied may be a copy under
+    /// this guard, though it was none where it was copied, so each place is looked at again until
+    /// it is none. That ends, since what was copied was written before its copy. The guard goes
+    /// first: copies that hold under it are known by what it was copied from.
     fn replace(mut self, data: &mut InstData, reads: CopyReads) -> Changed {
         let mut any = false;
         if reads.guard()
@@ -486,7 +487,7 @@ impl<H: Hearer> Replacer<'_, H> {
         })
     }
 
-    /// What a register is a copy of.
+    /// Source of a copied register.
     #[inline]
     fn source(&mut self, copy: Reg) -> Option<Source> {
         if !self.copies.may_be_copy(copy) {

@@ -10,22 +10,26 @@
 //!    br j
 //! ```
 //!
-//! Common are a pure instruction or a load with the same opcode, operands and guard on both sides, in any place from
-//! which it could as well be moved to the beginning ([`side`]). It moves in front of the branch once and goes away on both
-//! sides. Where it could not write its registers so early, or they differ, or the branch asks for one of them, it writes
-//! new ones, or the branch asks for a copy; that is done if the instruction issues for more cycles than these copies.
+//! Common are a pure instruction or a load with the same opcode, operands and guard on both sides,
+//! in any place from which it could as well be moved to the beginning ([`side`]). It moves in front
+//! of the branch once and goes away on both sides. Where it could not write its registers so early,
+//! or they differ, or the branch asks for one of them, it writes new ones, or the branch asks for a
+//! copy; that is done if the instruction issues for more cycles than these copies.
 //!
-//! Sound because both sides are reached by the branch alone: the lanes that execute it in front of the branch are those
-//! that executed it on one side or the other, each once, with the same operands and on the same memory. So no load is
-//! made that was not made before. What depends on which lanes are active (votes, shuffles, barriers, calls), draws,
-//! volatile and atomic accesses stay, and so do stores: where threads of a warp store to one place, the side decides whose
-//! value stays.
+//! Sound because both sides are reached by the branch alone: the lanes that execute it in front of
+//! the branch are those that executed it on one side or the other, each once, with the same
+//! operands and on the same memory. So no load is made that was not made before. What depends on
+//! which lanes are active (votes, shuffles, barriers, calls), draws, volatile and atomic accesses
+//! stay, and so do stores: where threads of a warp store to one place, the side decides whose value
+//! stays.
 //!
-//! Bounds: inner branches come before outer ones, so that what is hoisted out of a nest goes all the way. A walk over both
-//! sides of a branch takes n log n; it is made again until it finds nothing, each time but the last with something
-//! hoisted. Running the pass again finds nothing more.
+//! Bounds: inner branches come before outer ones, so that what is hoisted out of a nest goes all
+//! the way. A walk over both sides of a branch takes n log n; it is made again until it finds
+//! nothing, each time but the last with something hoisted. Running the pass again finds nothing
+//! more.
 //!
-//! Source: ptxas page, SpeculativeHoistCommonInsts (phase 56), of which it gives no more than the name; Muchnick, section
+//! Source: ptxas page, SpeculativeHoistCommonInsts (phase 56), of which it gives no more than the
+//! name; Muchnick, section
 //! 13.5, code hoisting.
 
 mod side;
@@ -132,7 +136,7 @@ fn hoist(view: &mut View<'_>, branch: &Branch, values: &mut Option<Rc<Values>>) 
     true
 }
 
-/// What can be hoisted, in order, and what of the common instructions cannot and why.
+/// Pairs that can be hoisted, in order, and the common instructions that cannot, with the reason.
 fn common(
     module: &Module,
     func: &Function,

@@ -11,22 +11,25 @@
 //!    ret
 //! ```
 //!
-//! Triangles and diamonds ([`region`]) are converted from the inside out, so that nests go too; what has a guard
-//! already gets the conjunction of both ([`guards`]). A region is converted where that costs no more cycles than the
-//! branch ([`cost`]), or always on demand, if neither side has more than so many instructions. Then copies of both sides
-//! to one register become selects ([`selects`]), and the straight lines that are left are merged.
+//! Triangles and diamonds ([`region`]) are converted from the inside out, so that nests go too;
+//! what has a guard already gets the conjunction of both ([`guards`]). A region is converted where
+//! that costs no more cycles than the branch ([`cost`]), or always on demand, if neither side has
+//! more than so many instructions. Then copies of both sides to one register become selects
+//! ([`selects`]), and the straight lines that are left are merged.
 //!
-//! Sound because each lane does what it did. Where its guard is false a lane does not take part: it keeps its registers,
-//! touches no memory and is not counted by votes, exactly as if it were on the other side. The active lanes of an
-//! instruction are the same too: those that come to the head and go to its side. The true side comes first, as it does
-//! where lanes part, so that also the order of one warp's accesses stays. Not converted are sides with calls (their cost
-//! is not known here), with `in` (no pass may move a draw), and with `bar.sync` where the branch is divergent: a
-//! block-wide barrier whose guard differs by lane means nothing on hardware. Whoever reads what a side alone assigns still
-//! comes behind an assignment, a guarded one.
+//! Sound because each lane does what it did. Where its guard is false a lane does not take part: it
+//! keeps its registers, touches no memory and is not counted by votes, exactly as if it were on the
+//! other side. The active lanes of an instruction are the same too: those that come to the head and
+//! go to its side. The true side comes first, as it does where lanes part, so that also the order
+//! of one warp's accesses stays. Not converted are sides with calls (their cost is not known here),
+//! with `in` (no pass may move a draw), and with `bar.sync` where the branch is divergent: a
+//! block-wide barrier whose guard differs by lane means nothing on hardware. Whoever reads what a
+//! side alone assigns still comes behind an assignment, a guarded one.
 //!
-//! Bounds: at most `max_instructions` a side, after conversion of what is in it. A round is linear in the program, and
-//! divergence is computed once in it; rounds follow until one converts nothing, which is mostly the second. What that one
-//! refuses is told. So running the pass again finds nothing more.
+//! Bounds: at most `max_instructions` a side, after conversion of what is in it. A round is linear
+//! in the program, and divergence is computed once in it; rounds follow until one converts nothing,
+//! which is mostly the second. What that one refuses is told. So running the pass again finds
+//! nothing more.
 //!
 //! Source: J. R. Allen and others, Conversion of control dependence to data dependence, POPL 1983; ptxas page,
 //! OriDoPredication (phase 63); the limit of 7 is that of the CUDA C Programming Guide, branch predication.
@@ -84,12 +87,14 @@ impl Pass for IfConvert {
             Knob {
                 name: "warps",
                 kind: KnobKind::Integer { default: 0, min: 0, max: 64 },
-                help: "Number of resident warps that hide each other's latency; 0 takes it from the launch or the machine.",
+                help: "Number of resident warps that hide each other's latency; 0 takes it from the launch or the \
+                       machine.",
             },
             Knob {
                 name: "divergence",
                 kind: KnobKind::Number { default: 1.0, min: 0.0, max: 1.0 },
-                help: "Share of a divergent branch's executions in which lanes diverge, if no profile or launch gives it.",
+                help: "Share of a divergent branch's executions in which lanes diverge, if no profile or launch gives \
+                       it.",
             },
         ],
         needs_fast_math: false,
@@ -207,8 +212,8 @@ impl<'m> Judge<'m> {
         Err(Refusal { why, costs: Some(costs) })
     }
 
-    /// An operation across lanes in a loop without end: lanes that go round by one side run the loop apart from those that
-    /// go round by the other.
+    /// An operation across lanes in a loop without end: lanes that go round by one side run the
+    /// loop apart from those that go round by the other.
     fn apart_in_head(&self, func: &Function, region: &Region) -> Option<String> {
         let blocks = region.sides.iter().flatten().chain([&region.head]);
         let mut ops = blocks.flat_map(|&block| func.block_insts(block)).map(|inst| func.insts[inst].opcode.op);
@@ -216,7 +221,7 @@ impl<'m> Judge<'m> {
         Some(format!("it contains `{op}`, and lanes of either side repeat the loop apart from the others"))
     }
 
-    /// What keeps a side from being guarded, whatever it costs.
+    /// Obstacle that keeps a side from being guarded, whatever the cost.
     fn obstacle(&self, func: &Function, region: &Region, side: usize, is_divergent: bool) -> Option<String> {
         let count = region.insts(func, side).count();
         if count > self.most_insts {

@@ -8,10 +8,12 @@
 //! Diamonds whose sides end in a copy to the same register leave such pairs. One instruction does it for all lanes, and
 //! whoever allocates registers sees that nothing of the old `x` is left.
 //!
-//! Sound where between the two nothing reads or writes `x` and nothing writes `p` or what the first one copies: each lane
-//! has run exactly one of them, and the select reads at the second one's place what the first one would have read.
+//! Sound where between the two nothing reads or writes `x` and nothing writes `p` or what the first
+//! one copies: each lane has run exactly one of them, and the select reads at the second one's
+//! place what the first one would have read.
 //!
-//! Bounds: [`MOST_PENDING`] first copies are remembered at a time, so it is linear in the block. Predicates have no select.
+//! Bounds: [`MOST_PENDING`] first copies are remembered at a time, so it is linear in the block.
+//! Predicates have no select.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -95,7 +97,7 @@ impl<P> Pairs<P> {
 }
 
 impl<P> Pair<P> {
-    /// Where its copies stand.
+    /// Places of its copies.
     pub fn places(&self) -> [&P; 2] {
         [&self.first.place, &self.second.place]
     }

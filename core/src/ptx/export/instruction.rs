@@ -183,7 +183,8 @@ impl Writer<'_> {
             .collect()
     }
 
-    /// Arguments of a barrier. The assembler takes a count only if it is a multiple of 32, but one in a register may be any.
+    /// Arguments of a barrier. The assembler takes a count only if it is a multiple of 32, but one
+    /// in a register may be any.
     fn barrier_arguments(&mut self, inst: &InstData) -> Written<Vec<String>> {
         let mut args = self.arguments(inst, &inst.opcode.signature())?;
         let count = inst.barrier_operand().map(|number| number + 1);

@@ -13,8 +13,8 @@
 //! An aggregate becomes a local array, written by `st.local` and passed by its address: the callee only reads it,
 //! or for a result only writes it, before the caller goes on.
 //!
-//! What `printf` and `assert` call stands in the driver, where nobody can see it: the one does nothing here, the other ends
-//! the thread, each with a warning.
+//! What `printf` and `assert` call stands in the driver, where nobody can see it: the one does
+//! nothing here, the other ends the thread, each with a warning.
 
 use super::body::{Entity, Lowered, Lowering, Reported};
 use super::{FuncResult, element_count, is_aggregate};
@@ -38,9 +38,9 @@ pub(super) struct CallParam<'a> {
     pub(super) array: Option<Array>,
     /// A value has been stored in it.
     is_stored: bool,
-    /// What was stored last, if nothing stands between that and here.
+    /// Value stored last, if no instruction follows it.
     pending: Option<(Operand, Option<Guard>)>,
-    /// Where the value is kept otherwise.
+    /// Register that holds the value otherwise.
     reg: Option<Reg>,
 }
 
@@ -318,7 +318,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// What was stored for a call that is not made goes nowhere.
+    /// Drops the arguments of a call that is not made.
     fn drop_arguments(&mut self, arguments: &[Source<'a>]) {
         for argument in arguments {
             let OperandKind::Name(name) = argument.kind else { continue };

@@ -9,9 +9,9 @@
 //!                                                        and is 0 elsewhere
 //! ```
 //!
-//! Sound, as a copy may be done at any time until a thread has waited for it, and so right where it is asked for. What is
-//! told of it by barriers in memory (`mbarrier`), and copies of whole blocks of memory (`cp.async.bulk`), are not
-//! supported.
+//! Sound, as a copy may be done at any time until a thread has waited for it, and so right where it
+//! is asked for. What is told of it by barriers in memory (`mbarrier`), and copies of whole blocks
+//! of memory (`cp.async.bulk`), are not supported.
 //!
 //! Source: PTX ISA, "Non-bulk copy".
 
@@ -47,8 +47,8 @@ impl<'a> Lowering<'a, '_> {
             _ => {
                 let spelled = inst.modifiers.join(".");
                 return Err(self.unsupported(&format!(
-                    "`cp.{spelled}` is not supported: of asynchronous copies only `cp.async` from global to shared memory is, \
-                     with its groups"
+                    "`cp.{spelled}` is not supported: of asynchronous copies only `cp.async` from global to shared \
+                     memory is, with its groups"
                 )));
             }
         }

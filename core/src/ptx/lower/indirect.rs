@@ -6,8 +6,9 @@
 //!                                       switch t3, call_plus1, call_plus2, no_function
 //! ```
 //!
-//! The functions whose address somebody takes are numbered from 1, and the number is the address. A call goes to those among
-//! them that take such arguments and return such a result, or to those that `.calltargets` names; any other number traps.
+//! The functions whose address somebody takes are numbered from 1, and the number is the address. A
+//! call goes to those among them that take such arguments and return such a result, or to those
+//! that `.calltargets` names; any other number traps.
 //!
 //! Sound where every address comes from this file: of others nobody knows what they call.
 //!

@@ -20,8 +20,9 @@
 //! - a call of what a register says is a `switch` over the functions whose address is taken ([`indirect`]);
 //! - a call of an alias is a call of its function, which keeps the names that PTX gives it;
 //! - what the text IR has no counterpart of is an opaque instruction ([`opaque`]);
-//! - a few opcodes become short sequences ([`expand`]), among them those of two halves ([`halves`]) and of bfloats
-//!   ([`bfloats`]), of floats of 8 bits ([`narrow`]) and of vectors ([`packed`]), and an asynchronous copy is done at once ([`copies`]);
+//! - a few opcodes become short sequences ([`expand`]), among them those of two halves ([`halves`])
+//!   and of bfloats ([`bfloats`]), of floats of 8 bits ([`narrow`]) and of vectors ([`packed`]),
+//!   and an asynchronous copy is done at once ([`copies`]);
 //! - a register that is read although nothing assigns it starts as 0, with a warning ([`unassigned`]).
 //!
 //! A function with an error is left out, and so is whoever calls it, each with a diagnostic; the others load.
@@ -189,7 +190,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     module
 }
 
-/// What every function of the file may name.
+/// Names that every function of the file may use.
 #[derive(Default)]
 struct Context<'a> {
     globals: BTreeMap<&'a str, Global>,

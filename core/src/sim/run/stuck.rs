@@ -70,8 +70,8 @@ impl Simulation {
     pub(super) fn stack_error(&self, slot: usize, pc: u32, lanes: u32) -> SimError {
         let missing = self.warp(slot).alive & !lanes;
         let message = format!(
-            "{} would wait for {}: under `scheduling=stack` diverged lanes run to where they reconverge, and none waits \
-             for another of its warp",
+            "{} would wait for {}: under `scheduling=stack` diverged lanes run to where they reconverge, and none \
+             waits for another of its warp",
             self.lanes_of(slot, lanes),
             which(missing)
         );
@@ -86,8 +86,8 @@ impl Simulation {
             message += "; while these lanes run, others of their warp wait: ";
             message += match self.scheduling {
                 Scheduling::Independent => {
-                    "lanes that wait for others in a loop let them run only if the loop loads with `.volatile`, `.relaxed` \
-                     or `.acquire`, or by atomics"
+                    "lanes that wait for others in a loop let them run only if the loop loads with `.volatile`, \
+                     `.relaxed` or `.acquire`, or by atomics"
                 }
                 Scheduling::Stack => {
                     "under `scheduling=stack` they run to where they reconverge, and none waits for another"

@@ -38,7 +38,7 @@ use super::limits::{MAX_NAME_BYTES, MAX_SOURCE_BYTES};
 use super::number::Literal;
 use super::suggestion::nearest;
 
-/// What a text turned out to be.
+/// Result of parsing a text.
 #[derive(Clone)]
 pub struct Parsed {
     /// The program. Where there are errors, the lines they are in are missing from it.
@@ -134,7 +134,7 @@ struct Reported;
 
 type Result<T, E = Reported> = core::result::Result<T, E>;
 
-/// What the second pass knows of a function before it has read its body.
+/// Facts about a function that the second pass has before it reads the body.
 struct Header<'a> {
     name: &'a str,
     params: Vec<ParamType>,
@@ -164,7 +164,8 @@ struct Parser<'a> {
     refused_globals: Vec<&'a str>,
 }
 
-// --- tokens ------------------------------------------------------------------------------------------------------------
+// --- tokens
+// ------------------------------------------------------------------------------------------------------------
 
 impl<'a> Parser<'a> {
     fn peek(&self) -> Token {
@@ -262,7 +263,8 @@ impl<'a> Parser<'a> {
         Span { start, end }
     }
 
-    // --- expectations --------------------------------------------------------------------------------------------------
+    // --- expectations
+    // --------------------------------------------------------------------------------------------------
 
     fn report(&mut self, diagnostic: Diagnostic) -> Reported {
         self.diagnostics.push(diagnostic);
@@ -447,7 +449,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    // --- comments ------------------------------------------------------------------------------------------------------
+    // --- comments
+    // ------------------------------------------------------------------------------------------------------
 
     /// Gives the comments of the statement from token `first` to the last one taken to an anchor: those above and
     /// within it, and the one behind it.
