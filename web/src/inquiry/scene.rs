@@ -1,4 +1,4 @@
-//! What there is to see of questions at a moment: where each one waits, and what has come back.
+//! Scene of questions at a moment: where each one waits, and the answers so far.
 //!
 //! ```text
 //! n8   A[i]?  ─────▶  n3            asked: goes along the edge, and waits at its other end
@@ -11,14 +11,14 @@
 
 use warpscope_engine::message::{Event, Query, Questions, Verdict, What};
 
-/// What there is to see.
+/// Scene at a moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scene<'a> {
     /// The questions, in the order in which they were raised.
     pub tokens: Vec<Token<'a>>,
-    /// What would be inserted where.
+    /// Expressions that would be inserted, with their places.
     pub noted: Vec<Noted<'a>>,
-    /// What happened last.
+    /// Last event.
     pub last: Option<&'a Event>,
 }
 
@@ -27,21 +27,21 @@ pub struct Scene<'a> {
 pub struct Token<'a> {
     /// Its number.
     pub id: u32,
-    /// What is asked.
+    /// Kind of the question.
     pub query: Query,
     /// Its text.
     pub text: &'a str,
-    /// Where it goes or went.
+    /// Place of the question.
     pub place: Place,
     /// The answer, once there is one.
     pub verdict: Option<Verdict>,
     /// The answer in words.
     pub words: &'a str,
-    /// What it did last, if that happened just now.
+    /// Last motion, if it happened just now.
     pub motion: Motion,
 }
 
-/// Where a question is, by identities of blocks.
+/// Place of a question, by identities of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In a block.
@@ -55,7 +55,7 @@ pub enum Place {
     },
 }
 
-/// What a question did just now.
+/// Last motion of a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Motion {
     /// Nothing.
@@ -69,12 +69,12 @@ pub enum Motion {
     Returns,
 }
 
-/// What would be inserted.
+/// Expression that would be inserted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Noted<'a> {
     /// The expression.
     pub text: &'a str,
-    /// Where.
+    /// Place of the insertion.
     pub place: Place,
 }
 

@@ -19,7 +19,7 @@ pub struct Tree {
 /// A question, an inquiry or a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it is.
+    /// Kind of the row.
     pub kind: RowKind,
     /// How many questions it is inside of.
     pub depth: usize,
@@ -43,7 +43,7 @@ pub struct Row {
     pub noted: usize,
 }
 
-/// What a row is about.
+/// Subject of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
     /// The first question of an instruction, or of a question that needs to know.
@@ -160,7 +160,7 @@ impl Tree {
 }
 
 impl RowKind {
-    /// What is asked, if something is.
+    /// Returns the question of the row, if it has one.
     pub fn query(self) -> Option<Query> {
         match self {
             RowKind::Inquiry(query) | RowKind::Question(query) => Some(query),

@@ -1,4 +1,4 @@
-//! Where the transport stands, and at which moment of a pass that has moments: of a table of values, of questions, or of a statement
+//! Position of the transport, and the moment of a pass that has moments: of a table of values, of questions, or of a statement
 //! that sinks.
 
 use std::rc::Rc;

@@ -74,7 +74,7 @@ pub fn Questions(PaneProps { lab, act }: &PaneProps) -> Html {
     }
 }
 
-/// Where a key leads from the row that is shown.
+/// Target of a key from the row that is shown.
 fn moment_by_key(tree: &Tree, now: Option<usize>, at: usize, key: &str) -> Option<usize> {
     let row = |index: usize| tree.rows.get(index);
     match key {
@@ -88,7 +88,7 @@ fn moment_by_key(tree: &Tree, now: Option<usize>, at: usize, key: &str) -> Optio
     }
 }
 
-/// What has happened at a moment, if it is among what the engine has told.
+/// Event of a moment, if the engine has sent it.
 fn happened_at(told: &Told, at: usize) -> Option<&Happened> {
     told.happened.get(at.checked_sub(told.first + 1)?)
 }
@@ -111,7 +111,7 @@ fn stepper(lab: &Lab, at: usize, last: usize, act: &Callback<Action>) -> Html {
     .html(act)
 }
 
-/// What happened last.
+/// Sentence of the last event.
 fn narration(happened: Option<&Happened>, at: usize, is_told: bool) -> Html {
     let Some(happened) = happened else {
         let text = match (at, is_told) {
@@ -148,7 +148,7 @@ fn rule_name(happened: &Happened) -> String {
     }
 }
 
-/// What the tokens' shapes mean.
+/// Legend of the tokens' shapes.
 fn legend() -> Html {
     html! {
         <p class="question-legend">

@@ -83,7 +83,7 @@ fn stepper(walk: &ValueWalk, lab: &Lab, act: &Callback<Action>) -> Html {
     .html(act)
 }
 
-/// What happened last.
+/// Sentence of the last event.
 fn happened(walk: &ValueWalk) -> Html {
     let Some(happening) = &walk.happened else {
         return html! { <p class="happened" role="status" data-testid="happened">{ "Before the walk: nothing is known." }</p> };
@@ -104,7 +104,7 @@ fn happened(walk: &ValueWalk) -> Html {
     }
 }
 
-/// Of many open scopes so many are named: the outermost ones, and the innermost.
+/// Number of named scopes where many are open: the outermost ones, and the innermost.
 const NAMED_SCOPES: (usize, usize) = (2, 6);
 
 /// The open scopes, one inside the other.
@@ -137,7 +137,7 @@ fn scopes(scopes: &[OpenScope]) -> Html {
     }
 }
 
-/// Of the buttons of a list the keyboard meets one; up and down lead to the others.
+/// Moves the focus in a list of buttons with up and down; the keyboard reaches one of them.
 fn step_in_list(event: KeyboardEvent) {
     let is_down = match event.key().as_str() {
         "ArrowDown" => true,

@@ -17,7 +17,7 @@ pub struct MapPiece {
     pub points: Vec<(f64, f64)>,
 }
 
-/// What was found. The engine answers as many cells as it has the time for, and at least one; the page asks again.
+/// Answer of the map. The engine answers as many cells as it has the time for, and at least one; the page asks again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mapped {
     /// Why there is no map; none if there is one.
@@ -41,14 +41,14 @@ pub struct Check {
     pub t_check: f64,
 }
 
-/// What was found at a point.
+/// Result at a point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// Cycles of the launch without `azp`.
     pub without: u64,
     /// Cycles with it.
     pub with: u64,
-    /// By check: the share of its executions by a warp in which all lanes had zero; none where it never ran.
+    /// Share of each check's executions by a warp in which all lanes had zero; none where it never ran.
     pub shares: Vec<Option<f64>>,
 }
 

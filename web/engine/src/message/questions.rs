@@ -1,4 +1,4 @@
-//! What the page shows of a pass that asks questions: every moment at which one was raised, travelled, or was answered.
+//! Moments of a pass that asks questions: every one at which a question was raised, travelled, or was answered.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,13 +23,13 @@ pub struct Questions {
     /// How many moments come before the first one of `happened`. Of a pass that asks very many questions only those of some
     /// inquiries are sent.
     pub first: usize,
-    /// What happened, in order: `happened[k]` is done at moment `first + k + 1`.
+    /// Events in order: `happened[k]` is done at moment `first + k + 1`.
     pub happened: Vec<Event>,
-    /// Of a pass that asks very many questions only the first are kept: how many moments that was, where more were asked.
+    /// Number of kept moments of a pass that asks very many questions; none where all were kept.
     pub cut_after: Option<usize>,
 }
 
-/// What is asked.
+/// Kind of the question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Query {
@@ -42,7 +42,7 @@ pub enum Query {
     Speculation,
 }
 
-/// What came back.
+/// Answer that came back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -67,7 +67,7 @@ impl Verdict {
 /// Something that happened to a question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// What.
+    /// Event itself.
     pub what: What,
     /// The identity of the block where.
     pub block: u32,
@@ -79,7 +79,7 @@ pub struct Event {
     pub sentence: String,
 }
 
-/// What can happen.
+/// Kinds of events.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
@@ -89,7 +89,7 @@ pub enum What {
         id: u32,
         /// The question that needs to know; none for the first of an instruction.
         parent: Option<u32>,
-        /// What is asked.
+        /// Kind of the question.
         query: Query,
         /// The question's text.
         text: String,
@@ -127,7 +127,7 @@ pub enum What {
     Noted {
         /// The question at whose block answers differ.
         id: u32,
-        /// What would be inserted.
+        /// Expression that would be inserted.
         text: String,
         /// The identity of the block that the edge leads to, if it is one.
         onto: Option<u32>,

@@ -1,4 +1,4 @@
-//! What the page shows of a pass that numbers values: the table at a moment of its walk over the dominator tree.
+//! Moment of a pass that numbers values: the table at a moment of its walk over the dominator tree.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct ValueWalk {
     pub at: usize,
     /// All its moments.
     pub course: Course,
-    /// What happened last; nothing at moment 0.
+    /// Last event; none at moment 0.
     pub happened: Option<Happening>,
     /// The open scopes, the outermost first.
     pub scopes: Vec<OpenScope>,
@@ -26,10 +26,10 @@ pub struct ValueWalk {
     pub findings_left_out: usize,
 }
 
-/// What happened at a moment.
+/// Event of a moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Happening {
-    /// Of which kind it is.
+    /// Kind of the event.
     pub kind: HappeningKind,
     /// The block where.
     pub block: String,
@@ -37,7 +37,7 @@ pub struct Happening {
     pub message: String,
 }
 
-/// What can happen.
+/// Kinds of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HappeningKind {
@@ -70,7 +70,7 @@ pub struct OpenScope {
 pub struct ValueRow {
     /// The number.
     pub number: u32,
-    /// What it stands for.
+    /// Expression of the number.
     pub expression: String,
     /// The register that it is copied from.
     pub leader: String,
@@ -82,11 +82,11 @@ pub struct ValueRow {
     pub scope: String,
     /// Whether that scope is within reach.
     pub is_in_reach: bool,
-    /// What just happened to it.
+    /// Last change of the row.
     pub mark: RowMark,
 }
 
-/// What just happened to a row.
+/// Last change of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowMark {

@@ -1,4 +1,4 @@
-//! What happens to questions, in sentences beside the number of the rule that fired.
+//! Narration of questions, in sentences beside the number of the rule that fired.
 //!
 //! The rules are those of J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021: sections
 //! 4.1 and 4.2 for availability and anticipatability, 5.2 for speculation.
@@ -27,11 +27,11 @@ struct Raised {
     parent: Option<QuestionId>,
     text: String,
     at: Block,
-    /// What has come back to it.
+    /// Answers that have come back to it.
     answers: Vec<(Block, Answer)>,
     /// Whether its block was found down-safe, if that was asked.
     is_down_safe: Option<bool>,
-    /// Where something was noted for insertion.
+    /// Number of places noted for insertion.
     noted: usize,
 }
 

@@ -210,7 +210,7 @@ fn loses_nowhere(map: &HeatMap) -> bool {
     cells.into_iter().all(|cell| cell.speed_up() >= 1.0 && cell.predicted(&map.checks) <= 0.0)
 }
 
-/// What the colours and lines mean, and what was run.
+/// Legend of colours and lines, and the runs.
 fn legend(map: &HeatMap) -> Html {
     let failure = map.cells.iter().flatten().find_map(|cell| cell.as_ref().err());
     let figures = map.checks.iter().map(|check| {

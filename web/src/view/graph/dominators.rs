@@ -28,11 +28,11 @@ const MOST_CHARACTERS: usize = 8;
 /// How far the middle of a dot is from the upper side of its block, and from the left side of its column.
 const LEVEL: f64 = 12.0;
 
-/// Where the blocks stand in the tree.
+/// Places of the blocks in the tree.
 pub struct Tree {
-    /// By block: its column; none for what is not reachable.
+    /// Column of each block; none for unreachable ones.
     columns: Vec<Option<usize>>,
-    /// By column: its left side, and at the end the width of all.
+    /// Left side of each column, and at the end the width of all.
     sides: Vec<f64>,
     /// Whether dots stand beside their blocks, and not in columns: a large graph reaches far to both sides.
     is_beside_blocks: bool,
@@ -45,7 +45,7 @@ impl Tree {
         Tree::of(graph, |_| true)
     }
 
-    /// Of the tree of a large graph, which would be a thicket, the open blocks and those right below the innermost one.
+    /// Tree of the open blocks of a large graph and those right below the innermost one: the whole would be a thicket.
     pub fn of_open(graph: &Graph, walk: &ValueWalk) -> Tree {
         let open: HashSet<&str> = walk.scopes.iter().map(|scope| scope.block.as_str()).collect();
         let here = walk.scopes.last().map(|scope| scope.block.as_str());

@@ -1,4 +1,4 @@
-//! What the graph can show besides blocks and edges: the questions of a pass, the executed paths, the region in which an insertion adds no
+//! Overlays of the graph besides blocks and edges: the questions of a pass, the executed paths, the region in which an insertion adds no
 //! divergence (CDRND), and which branch decides whether a block runs.
 
 use warpscope_engine::message::{Graph, GraphBlock};
@@ -22,7 +22,7 @@ const WIDEST_ARC: f64 = 70.0;
 /// Free space between the menu and the right side of its pane, in pixels.
 const EDGE: f64 = 8.0;
 
-/// What is shown.
+/// Overlays that are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shows {
     /// The questions of a pass that asks some.
@@ -31,7 +31,7 @@ pub struct Shows {
     pub paths: bool,
     /// The region.
     pub region: bool,
-    /// Who decides about whom.
+    /// Shows control dependence.
     pub dependence: bool,
 }
 
