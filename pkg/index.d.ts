@@ -1,4 +1,4 @@
-/** What a program is written in: the laboratory's own text, or what nvcc prints. */
+/** Format of a program: the text IR, or PTX. */
 export type Language = "wir" | "ptx";
 
 /** The package's version. */
@@ -10,7 +10,7 @@ export function version(): string;
  */
 export function init(source?: string | URL | Request | Response | Promise<Response> | BufferSource | WebAssembly.Module): Promise<void>;
 
-/** Reads a program. What is wrong with it is part of the answer. */
+/** Reads a program. Its diagnostics are part of the answer. */
 export function parse(source: string, options?: ParseOptions): Parsed;
 
 /**
@@ -20,7 +20,7 @@ export function parse(source: string, options?: ParseOptions): Parsed;
 export function optimize(source: string, options?: OptimizeOptions): Optimized;
 
 /**
- * Runs passes over a program and tells what they show; the answer is that of `warpscope inspect --json`.
+ * Runs passes over a program and returns their inspections; the answer is that of `warpscope inspect --json`.
  * @throws {EngineError} if the program or the options are wrong
  */
 export function inspect(source: string, options?: InspectOptions): Inspected;
@@ -36,18 +36,18 @@ export interface ParseOptions {
   from?: Language;
 }
 
-/** One mistake, or something that probably does not mean what was wanted. */
+/** An error, or a warning. */
 export interface Diagnostic {
-  /** What kind, for programs: `unknown-opcode`. */
+  /** Stable code of the kind, such as `unknown-opcode`. */
   code: string;
   severity: "warning" | "error";
   /** The line, from 1. */
   line: number;
   /** The column, from 1, in characters. */
   column: number;
-  /** Where it begins, as an index in the source in UTF-16 units, as JavaScript counts. */
+  /** Start, as an index in the source in UTF-16 units, as JavaScript counts. */
   from: number;
-  /** Where it ends. */
+  /** End. */
   to: number;
   message: string;
   /** How to repair it, in a sentence. */
@@ -56,7 +56,7 @@ export interface Diagnostic {
 
 export interface Parsed {
   diagnostics: Diagnostic[];
-  /** The canonical text in the laboratory's own language; null if there are errors. */
+  /** The canonical text IR; null if there are errors. */
   text: string | null;
   kernels: Kernel[];
 }
@@ -67,28 +67,28 @@ export interface Kernel {
   blocks: number;
   /** Terminators included. */
   instructions: number;
-  /** Whether the source says how to run it. */
+  /** Whether the source has a launch for it. */
   launch: boolean;
 }
 
-/** On what a kernel is run, with what; what is absent is as the program's launch says. */
+/** Settings of a run; absent ones are those of the program's launch. */
 export interface RunOptions {
   /** A text whose launches replace those of the source. */
   launch?: string;
   /** The machine model. Default: `ampere`. */
   machine?: string;
   seed?: number;
-  /** What the page's sliders set: `{ "input.true": 0.3, "x.zero": 0.5, "l1": "off" }`. */
+  /** Settings of the page's sliders: `{ "input.true": 0.3, "x.zero": 0.5, "l1": "off" }`. */
   set?: Record<string, string | number>;
   grid?: Dimensions;
   block?: Dimensions;
-  /** Lanes a warp: 8, 16 or 32. */
+  /** Lanes per warp: 8, 16 or 32. */
   warp?: number;
-  /** Warp instructions after which a run is given up. */
+  /** Warp instructions after which a run is stopped. */
   fuel?: number;
 }
 
-/** Passes that reckon with a launch are told of it as the run's options make it. */
+/** Passes that use a launch get it with the run's options applied. */
 export interface OptimizeOptions extends ParseOptions, RunOptions {
   /** Passes and pipelines in order, as text or as a list: `"copy-prop,dce"`. Default: none. */
   passes?: string | string[];
@@ -99,7 +99,7 @@ export interface OptimizeOptions extends ParseOptions, RunOptions {
   /** May floats be treated as real numbers? Default: false. */
   fastMath?: boolean;
   /**
-   * What the answer's text is written in. Default: `wir`. For `ptx`, passes whose knob `faulting` is `auto` guard loads
+   * Format of the answer's text. Default: `wir`. For `ptx`, passes whose knob `faulting` is `auto` guard loads
    * that might fault.
    */
   emit?: Language;
@@ -109,8 +109,8 @@ export interface OptimizeOptions extends ParseOptions, RunOptions {
    */
   plainLoads?: boolean;
   /**
-   * Where profile-driven passes get their frequencies from: what the program declares, or what its kernels measure when
-   * they are run first. Default: `declared`.
+   * Source of frequencies for profile-driven passes: the program's declared profile, or one measured by running its
+   * kernels first. Default: `declared`.
    */
   profile?: "declared" | "simulate";
 }
@@ -119,7 +119,7 @@ export interface Optimized {
   passes: PassReport[];
   /** The whole module after the last pass; as `wir` with its launches. */
   text: string;
-  /** With `emit: "ptx"`, the launches, which PTX cannot hold: a text for the option `launch`. */
+  /** With `emit: "ptx"`, the launches, which PTX cannot express: a text for the option `launch`. */
   launch?: string;
 }
 
@@ -153,34 +153,34 @@ export interface Remark {
   facts: Record<string, unknown>;
 }
 
-/** As for `optimize`, which is what is inspected. */
+/** Options of `optimize`, and those of the inspection. */
 export interface InspectOptions extends ParseOptions, RunOptions, Pick<OptimizeOptions, "passes" | "kernel" | "knobs" | "fastMath" | "profile"> {
   /** Inspect after so many rewrites. Default: each pass where it begins. */
   stop?: number;
-  /** Values of what an inspection lets you choose, by key: `{ candidate: 3 }`. */
+  /** Values of the inspection's choices, by key: `{ candidate: 3 }`. */
   choices?: Record<string, string | number>;
 }
 
-/** What passes show, in their order. */
+/** The inspections of passes, in their order. */
 export interface Inspected {
   inspections: Inspection[];
 }
 
-/** What a pass shows of a function, in terms that are the same for every pass. */
+/** A pass's inspection of a function, in the same terms for every pass. */
 export interface Inspection {
   pass: string;
   function: string;
   /** Rewrites that are done. */
   stop: number;
   title: string;
-  /** What comes next. Sentences have code between backticks. */
+  /** The next change. Sentences have code between backticks. */
   lead: string;
-  /** An explanation for those who see this for the first time; empty if none is needed. */
+  /** An explanation for newcomers; empty if none is needed. */
   aside: string;
   choices: Choice[];
   notes: Note[];
   tables: Table[];
-  /** Where a walk is, outermost first. */
+  /** Position of a walk, outermost first. */
   trail: GraphNode[];
   legend: { look: MarkLook; sign: string; label: string; count: number }[];
   marks: Mark[];
@@ -238,7 +238,7 @@ export interface Choice {
   /** The value in use; empty if none is. */
   value: string;
   left_out: number;
-  /** What was decided about it. */
+  /** The verdict on it. */
   result: Note | null;
 }
 
@@ -250,7 +250,7 @@ export interface Table {
   left_out: number;
   left_out_words: string;
   empty: string;
-  /** The key of the choice that choosing a row makes; empty if there is none. */
+  /** The key of the choice that selecting a row makes; empty if there is none. */
   choice: string;
 }
 
@@ -283,7 +283,7 @@ export interface Timeline {
   name: string;
   course: { last: number; changes: number[]; changes_before: number };
   at: number;
-  /** What is to be seen at moment 0. */
+  /** The marks of moment 0. */
   start: Moment | null;
   first: number;
   moments: Moment[];
@@ -314,7 +314,7 @@ export interface SimulateOptions extends ParseOptions, RunOptions {
   kernel?: string;
   /** Whether the answer holds the memory at the end. Default: false. */
   dump?: boolean;
-  /** Whether the answer says what ran how often. Default: false. */
+  /** Whether the answer contains a profile. Default: false. */
   profile?: boolean;
 }
 
@@ -337,7 +337,7 @@ export interface ZeroCount extends Count {
   zero_warps: number;
 }
 
-/** What ran how often in a function. */
+/** Profile of a function. */
 export interface Profile {
   edges: ({ from: string; to: string } & Count)[];
   /** Acyclic paths as Ball and Larus define them. */
@@ -346,11 +346,11 @@ export interface Profile {
   zeros: (Write & ZeroCount)[];
   /** Writes of a short vector, or of some of its elements; all of them were zero in the `zero_…`. */
   joint: ({ writes: Write[] } & ZeroCount)[];
-  /** How often warps executed a block to its end, and how often their lanes parted there. */
+  /** How often warps executed a block to its end, and how often their lanes diverged there. */
   blocks: { block: string; executions: number; diverged: number }[];
 }
 
-/** What a block, an instruction or the whole launch has cost. */
+/** Cost of a block, an instruction or the whole launch. */
 export interface Statistics {
   /** Cycles of the scheduler: one for each issue, and those idle before and during it. */
   cycles: number;
@@ -360,21 +360,21 @@ export interface Statistics {
   occupancy: number[];
 }
 
-/** What all instructions of a block have cost together. */
+/** Total cost of all instructions of a block. */
 export interface BlockStatistics extends Statistics {
-  /** Executions of its branch whose lanes parted. */
+  /** Executions of its branch whose lanes diverged. */
   divergent: number;
   /** Warp-level loads and stores by space. */
   loads: Record<string, number>;
   stores: Record<string, number>;
-  /** 32-byte sectors that its accesses asked for, and those that the first-level cache had. */
+  /** 32-byte sectors that its accesses requested, and those that the first-level cache had. */
   sectors: number;
   l1_hits: number;
   /** Passes over the banks of shared memory beyond the first of each part of a warp that is served at once. */
   bank_conflicts: number;
 }
 
-/** What one instruction has cost. */
+/** Cost of one instruction. */
 export interface InstructionStatistics extends Statistics {
   function: string;
   block: string;
@@ -384,7 +384,7 @@ export interface InstructionStatistics extends Statistics {
   issues: number;
   /** Active lanes, summed over issues. */
   lanes: number;
-  /** For a branch: executions whose lanes parted. */
+  /** For a branch: executions whose lanes diverged. */
   divergent: number;
   /** For an access: issues with at least one active lane. */
   requests: number;
@@ -393,7 +393,7 @@ export interface InstructionStatistics extends Statistics {
   bank_conflicts: number;
 }
 
-/** What a run found. Numbers that JSON has not are the strings `nan`, `inf` and `-inf`. */
+/** Result of a run. Numbers that JSON cannot express are the strings `nan`, `inf` and `-inf`. */
 export interface Simulated extends Statistics {
   kernel: string;
   machine: string;
@@ -411,7 +411,7 @@ export interface Simulated extends Statistics {
   global_store_transactions: number;
   global_loads: number;
   global_stores: number;
-  /** By label. */
+  /** Blocks by label. */
   blocks: Record<string, { issues: number; lanes: number }>;
   block_statistics: Record<string, BlockStatistics>;
   /** In text order, the kernel's first. */
@@ -425,17 +425,17 @@ export interface Simulated extends Statistics {
   l1_hits: number;
   /** Labels of blocks that no lane reached, in text order, the kernel's first. */
   unreached: string[];
-  /** Of the bytes of all buffers and globals at the end. */
+  /** Hash of the bytes of all buffers and globals at the end. */
   result_hash: string;
   /** Only with `dump`: the elements of each buffer. */
   memory?: Record<string, (number | string)[]>;
-  /** Only with `profile`: by function. */
+  /** Only with `profile`: profiles by function. */
   profile?: Record<string, Profile>;
   [more: string]: unknown;
 }
 
 /** The program or the options were wrong, or a run failed. The message is what the command line would print. */
 export class EngineError extends Error {
-  /** The mistakes in the program, if it was the program. */
+  /** The errors in the program, if it was the program. */
   diagnostics: Diagnostic[];
 }

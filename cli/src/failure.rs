@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::output;
 
-/// What went wrong. Everything is told on standard error.
+/// Reason why a command fails. All messages go to standard error.
 #[derive(Debug)]
 pub enum Failure {
     /// The program has errors or its run failed; the text has been written for people already.

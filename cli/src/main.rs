@@ -1,7 +1,8 @@
 //! `warpscope`: the laboratory for shells and continuous integration.
 //!
-//! Each command is a file under `command/`; it gets its arguments and gives a [`failure::Failure`] or nothing. Exit status 0 is
-//! good, warnings included, 1 is a program with errors or a run that failed, 2 is a wrong command line.
+//! Each command is a file under `command/`; it gets its arguments and gives a [`failure::Failure`]
+//! or nothing. Exit status 0 is good, warnings included, 1 is a program with errors or a run that
+//! failed, 2 is a wrong command line.
 
 mod command;
 mod failure;

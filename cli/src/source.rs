@@ -12,7 +12,7 @@ use warpscope_core::text::{Diagnostic, LineIndex};
 use crate::failure::Failure;
 use crate::output;
 
-/// What a program is written in.
+/// Formats of programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Dialect {
     /// The text IR.
@@ -27,7 +27,7 @@ pub struct Input {
     /// The program: a `.wir` or `.ptx` file, or `-` for standard input.
     #[arg(value_name = "FILE")]
     file: String,
-    /// What it is written in, where the file's name does not say.
+    /// Format of the program. Default: by the file's name.
     #[arg(long, value_enum, value_name = "DIALECT")]
     from: Option<Dialect>,
 }
@@ -36,15 +36,15 @@ pub struct Input {
 pub struct Source {
     /// The file's name, or `<stdin>`.
     pub name: String,
-    /// What it says.
+    /// The text itself.
     pub text: String,
-    /// What it is written in.
+    /// Format of the text.
     pub dialect: Dialect,
 }
 
 /// A program that can be worked with.
 pub struct Program {
-    /// What could be read.
+    /// The module, as far as it could be read.
     pub module: Module,
     /// Has it kernels or functions that could not be read? Their errors have been reported.
     pub lacks_kernels: bool,

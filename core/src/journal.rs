@@ -1,4 +1,4 @@
-//! What happened and why: the rewrites and refusals of every pass, in order, as one list.
+//! Journal of changes and their reasons: the rewrites and refusals of every pass, in order, as one list.
 //!
 //! ```text
 //! pass 0 copy-prop   event 0  rewrite  "`b` is replaced by `a` …"   edits …
@@ -9,11 +9,12 @@
 //! Stepping is replay: the state after event k is the start state with the edits of events 0 to k applied, so going
 //! forward, going back and seeking are one operation ([`Journal::advance`] and [`Journal::retreat`]).
 //!
-//! Between these are details: steps of the value table that a pass works with ([`Journal::moments`]), or of the questions
-//! that it asks ([`Journal::inquiries`]).
+//! Between these are details: steps of the value table that a pass works with
+//! ([`Journal::moments`]), or of the questions that it asks ([`Journal::inquiries`]).
 //!
-//! Bounds: at most [`MAX_MISSED`] refusals are kept, and the journal says how many were dropped; at most [`MAX_DETAILS`]
-//! details are kept. Rewrites are always kept, since replay needs them; every pass bounds its own.
+//! Bounds: at most [`MAX_MISSED`] refusals are kept, and the journal says how many were dropped; at
+//! most [`MAX_DETAILS`] details are kept. Rewrites are always kept, since replay needs them; every
+//! pass bounds its own.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -35,7 +36,7 @@ pub struct Event {
     pub func: Func,
     /// Why.
     pub remark: Remark,
-    /// What changed; empty for a refusal.
+    /// Edits of a rewrite; empty for a refusal.
     pub edits: Vec<Edit>,
 }
 
@@ -129,7 +130,7 @@ impl Journal {
         self.passes.get(pass).map_or(&[], |pass| &self.events[pass.start..pass.end])
     }
 
-    /// What the k-th pass did in a function, moment by moment, if it works with a value table there; else nothing.
+    /// Moments of the k-th pass in a function, if it uses a value table there; else empty.
     pub fn moments(&self, pass: usize, func: Func) -> Vec<Moment<'_>> {
         let Some(&PassEvents { start, end, .. }) = self.passes.get(pass) else { return Vec::new() };
         let mut moments = Vec::new();
@@ -147,7 +148,7 @@ impl Journal {
         moments
     }
 
-    /// What the k-th pass did in all functions, moment by moment, with the questions that it asked.
+    /// Moments of the k-th pass in all functions, with its questions.
     pub fn inquiries(&self, pass: usize) -> Vec<Inquiry<'_>> {
         let Some(&PassEvents { start, end, .. }) = self.passes.get(pass) else { return Vec::new() };
         let mut moments = Vec::with_capacity(end - start);
@@ -163,8 +164,8 @@ impl Journal {
         moments
     }
 
-    /// The moments of the k-th pass in a function, in order: the index of each rewrite or refusal, and none for each detail
-    /// between them. Empty for a pass without details there.
+    /// The moments of the k-th pass in a function, in order: the index of each rewrite or refusal, and none for each
+    /// detail between them. Empty for a pass without details there.
     pub fn moment_events(&self, pass: usize, func: Func) -> Vec<Option<usize>> {
         let Some(&PassEvents { start, end, .. }) = self.passes.get(pass) else { return Vec::new() };
         let mut moments = Vec::new();
@@ -192,8 +193,8 @@ impl Journal {
         self.details_of(pass).iter().any(|detail| detail.func == func)
     }
 
-    /// Whether the k-th pass may have done more in a function than the details that are kept: it has the last of them, and
-    /// there is no room.
+    /// Whether the k-th pass may have done more in a function than the details that are kept: it
+    /// has the last of them, and there is no room.
     pub fn is_cut(&self, pass: usize, func: Func) -> bool {
         let is_last = self.details.last().is_some_and(|detail| (detail.pass, detail.func) == (pass, func));
         is_last && !self.has_room()

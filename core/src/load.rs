@@ -5,9 +5,10 @@
 //! PTX   ──import, verify, infer-space────────▶ module and diagnostics
 //! ```
 //!
-//! A read of a register that no path has assigned is an error of the text IR; in PTX it gives 0, with a warning.
-//! Importing PTX is syntactic, so the memory of its generic accesses is inferred here: figures of a program are the same
-//! wherever it is loaded. PTX loads kernel by kernel; one with an error is left out, and the others can be used.
+//! A read of a register that no path has assigned is an error of the text IR; in PTX it gives 0,
+//! with a warning. Importing PTX is syntactic, so the memory of its generic accesses is inferred
+//! here: figures of a program are the same wherever it is loaded. PTX loads kernel by kernel; one
+//! with an error is left out, and the others can be used.
 
 use alloc::vec::Vec;
 
@@ -133,7 +134,8 @@ mod tests {
     #[test]
     fn generic_accesses_of_ptx_name_their_memory() {
         let source = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
-            .reg .b64 %rd<2>;\n.reg .b32 %r<2>;\nld.param.u64 %rd1, [p];\nld.u32 %r1, [%rd1];\nst.u32 [%rd1], %r1;\nret;\n}\n";
+            .reg .b64 %rd<2>;\n.reg .b32 %r<2>;\nld.param.u64 %rd1, [p];\nld.u32 %r1, [%rd1];\nst.u32 [%rd1], \
+            %r1;\nret;\n}\n";
         let loaded = load(source, Dialect::Ptx);
         assert!(loaded.is_usable && !loaded.has_errors());
         assert!(loaded.module.funcs.values().all(|func| func.generic_access_count() == 0));

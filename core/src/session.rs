@@ -30,7 +30,7 @@ pub struct Position {
     pub event: usize,
 }
 
-/// What a session is opened with, besides the program.
+/// Settings of a session, besides the program.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Options {
     /// The passes in order.
@@ -39,7 +39,7 @@ pub struct Options {
     pub fast_math: bool,
     /// The only kernel or function to change; all of them where none is named.
     pub only: Option<alloc::string::String>,
-    /// What passes are told of launches, in place of what the program says; the program keeps its own.
+    /// Launches for the passes, in place of the program's; the program keeps its own.
     pub launches: Option<Vec<Launch>>,
 }
 
@@ -83,12 +83,12 @@ impl Session {
         &self.current
     }
 
-    /// What happened, all of it.
+    /// Returns the whole journal.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }
 
-    /// What each step of the pipeline did.
+    /// Returns the report of each step of the pipeline.
     pub fn reports(&self) -> &[PassReport] {
         &self.reports
     }
@@ -172,10 +172,11 @@ impl Session {
         self.journal.passes().get(pass).map_or(0..0, |pass| pass.start..pass.end)
     }
 
-    /// Passes that show something of a function at the position, each with its heading. `passes` are those of the pipeline's
-    /// entry that led here. What comes next is shown of those among them that are not done or were done last, and of the
-    /// first pass after them that runs; what has been kept, of the pass that made the last change, or of all if none made
-    /// any. Of several with one heading the first that comes next, or the last of those that came before.
+    /// Passes that show something of a function at the position, each with its heading. `passes`
+    /// are those of the pipeline's entry that led here. What comes next is shown of those among
+    /// them that are not done or were done last, and of the first pass after them that runs; what
+    /// has been kept, of the pass that made the last change, or of all if none made any. Of several
+    /// with one heading the first that comes next, or the last of those that came before.
     pub fn inspected_passes(&self, passes: Range<usize>, func: Func) -> Vec<(usize, &'static str)> {
         let is_next = |pass: usize| {
             let events = self.events_of(pass);
@@ -227,7 +228,7 @@ impl Session {
         (inspector.inspect)(&self.inspected_position(pass, func, &settings, surroundings), request)
     }
 
-    /// The moments of what the journal has kept of a pass in a function, and the changes among them. None for a pass that
+    /// The moments that the journal has kept of a pass in a function, and the changes among them. None for a pass that
     /// shows opportunities. `passes` are those of the pipeline's entry.
     pub fn course(&self, pass: usize, func: Func, passes: Range<usize>) -> Option<Course> {
         let (inspector, settings) = self.inspector(pass)?;

@@ -1,5 +1,5 @@
-//! The value table of a walk over the dominator tree: which number stands for what, and which register holds it, at every
-//! moment of the walk.
+//! The value table of a walk over the dominator tree: which number stands for what, and which
+//! register holds it, at every moment of the walk.
 //!
 //! ```text
 //! opened entry
@@ -10,8 +10,9 @@
 //!              2  add.u32 v0, v1   x  entry
 //! ```
 //!
-//! A walk records a [`TableEvent`] when a scope opens, when a register comes to hold a number, and when a scope closes. The
-//! table at a moment is what the events up to it amount to ([`ValueTable::at`]), so going a step back takes entries back.
+//! A walk records a [`TableEvent`] when a scope opens, when a register comes to hold a number, and
+//! when a scope closes. The table at a moment is what the events up to it amount to
+//! ([`ValueTable::at`]), so going a step back takes entries back.
 //!
 //! Linear in events, apart from a logarithm for finding rows. [`TableBuilder`] takes the events one by one.
 //!
@@ -47,9 +48,9 @@ pub struct Scope {
 pub struct Row {
     /// The number.
     pub number: u32,
-    /// What it stands for.
+    /// Expression of the number.
     pub expression: String,
-    /// Who holds it, the leader first.
+    /// Holders of the value, the leader first.
     pub holders: Vec<Holder>,
     /// The last event that entered a holder, counted from 0.
     pub entered: usize,

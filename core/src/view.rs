@@ -17,7 +17,7 @@ use crate::trace::{Remark, TableEvent, Trace};
 /// Declares the cached analyses: `name: Type, kept by which edits, how it is computed`.
 macro_rules! analyses {
     ($($(#[$doc:meta])* $name:ident : $ty:ty, $survives:ident, |$view:ident| $compute:expr;)*) => {
-        /// What has been computed of one function as it is.
+        /// Analyses of one function as it is.
         #[derive(Clone, Default)]
         pub struct Analyses { $($name: Option<Rc<$ty>>),* }
 
@@ -64,9 +64,9 @@ pub struct View<'a> {
 analyses! {
     /// Blocks and edges.
     cfg: Cfg, shape, |view| Cfg::compute(view.func());
-    /// Who always comes before whom.
+    /// Dominators of each block.
     dominators: Dominators, shape, |view| Dominators::compute(&view.cfg());
-    /// Who always comes after whom.
+    /// Post-dominators of each block.
     post_dominators: PostDominators, shape, |view| PostDominators::compute(&view.cfg());
     /// The loop nest.
     loops: Loops, shape, |view| Loops::compute(&view.cfg());
@@ -80,7 +80,7 @@ analyses! {
         let (cfg, dominators) = (view.cfg(), view.dominators());
         Values::compute(view.func(), &cfg, &dominators)
     };
-    /// Who reads each value.
+    /// Readers of each value.
     value_uses: ValueUses, values, |view| { let values = view.values(); ValueUses::compute(view.func(), &values) };
     /// Which values and branches differ between the lanes of a warp, and why.
     divergence: Divergence, values, |view| {

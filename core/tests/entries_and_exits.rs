@@ -1,5 +1,5 @@
-//! Functions with several entries and several exits, under every pass and every pipeline: the calls stay good, and memory
-//! ends the same.
+//! Functions with several entries and several exits, under every pass and every pipeline: the calls
+//! stay good, and memory ends the same.
 
 use warpscope_core::pass::{PASSES, PIPELINES, Step};
 use warpscope_core::text::parse;

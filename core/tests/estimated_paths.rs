@@ -1,5 +1,5 @@
-//! Paths that are estimated from counts of edges: their sums are the counts, and where the counts leave one assignment open
-//! it is found.
+//! Paths that are estimated from counts of edges: their sums are the counts, and where the counts
+//! leave one assignment open it is found.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,7 +90,7 @@ fn explains(func: &Function, edges: &Edges) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What a run of the program counts, and the function.
+/// Counts of a run of the program, and the function.
 fn measured(source: &str, seed: u64) -> laws::Law<Vec<(Function, Edges)>> {
     let module = laws::well_formed(source)?;
     let kernel = module.kernels().next().ok_or("no kernel")?;
@@ -157,9 +157,12 @@ proptest! {
         }
     }
 
-    /// Where no branch comes behind a join, counts leave nothing open.
+    /// Checks graphs without branches after joins, in which counts leave nothing open.
     #[test]
-    fn the_only_assignment_is_found(graph in graphs(), drawn in prop::collection::vec((any::<u64>(), 1..100_000u64), 1..4)) {
+    fn the_only_assignment_is_found(
+        graph in graphs(),
+        drawn in prop::collection::vec((any::<u64>(), 1..100_000u64), 1..4),
+    ) {
         let (module, successors) = program(&graph);
         let func = module.funcs.values().next().expect("a kernel");
         let paths = walks(func, &successors, &drawn);

@@ -1,7 +1,8 @@
-//! Partial redundancy elimination against counting: every path of small programs without loops is executed before and after,
-//! and the evaluations of an expression are counted on each. Beside the pass stand textbook solutions that share nothing with
-//! it: busy code motion, and the best placement of all by trying every one. The same graphs in a loop, which lanes go round on
-//! ways of their own, have to compute what they did.
+//! Partial redundancy elimination against counting: every path of small programs without loops is
+//! executed before and after, and the evaluations of an expression are counted on each. Beside the
+//! pass stand textbook solutions that share nothing with it: busy code motion, and the best
+//! placement of all by trying every one. The same graphs in a loop, which lanes go round on ways of
+//! their own, have to compute what they did.
 
 use proptest::prelude::*;
 use warpscope_core::ir::Module;
@@ -14,7 +15,7 @@ use warpscope_testkit::small_graphs::{self, Steps, issues, paths, targets, write
 /// Cycles of an evaluation: so many that all other instructions together count for less.
 const CYCLES: u64 = 10_000;
 
-/// What a node of the graph does about the expression, besides deciding where to go.
+/// Action of a node on the expression, besides its branch.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Kind {
     Nothing,
@@ -60,7 +61,7 @@ fn steps(graph: &Graph) -> Steps {
     graph.iter().map(|&(_, first, second)| (first, second)).collect()
 }
 
-/// What a node says. Results have one of three names, so that values also die.
+/// Body of a node. Results have one of three names, so that values also die.
 fn body(kind: Kind, node: usize, cycles: u64, change: &str) -> String {
     let name = node % 3;
     let evaluate = format!("    v{name} = work.u32 {cycles}, a\n    y = mad.u32 y, 3, v{name}\n");
@@ -106,23 +107,23 @@ fn after(module: &Module, pipeline: &str) -> (Module, f64) {
     (session.module().clone(), saved)
 }
 
-/// How often each path evaluates after busy code motion, which brings every evaluation as far forward as it is safe: no other
-/// safe placement evaluates less on any path.
+/// How often each path evaluates after busy code motion, which brings every evaluation as far
+/// forward as it is safe: no other safe placement evaluates less on any path.
 fn by_busy_code_motion(graph: &Graph) -> Vec<i64> {
     let steps = steps(graph);
     let count = graph.len();
     let kind = |node: usize| if node == count { Kind::Nothing } else { graph[node].0 };
     let next = |node: usize| if node == count { vec![] } else { targets(&steps, node).to_vec() };
-    // Without loops one walk each way is enough. Critical edges need no nodes here: what would be put on them is counted by
-    // edges.
+    // Without loops one walk each way is enough. Critical edges need no nodes here: what would be
+    // put on them is counted by edges.
     let mut is_safe_in = vec![false; count + 1];
     let mut is_safe_out = vec![false; count + 1];
     for node in (0..=count).rev() {
         is_safe_out[node] = !next(node).is_empty() && next(node).iter().all(|&next| is_safe_in[next]);
         is_safe_in[node] = kind(node).first() || kind(node).is_transparent() && is_safe_out[node];
     }
-    // After the motion every entry has the value where an evaluation is safe, which is made on the edges that lack it, and
-    // where all edges bring it.
+    // After the motion every entry has the value where an evaluation is safe, which is made on the
+    // edges that lack it, and where all edges bring it.
     let mut has_value = vec![true; count + 1];
     has_value[0] = false;
     let leaves =
@@ -149,8 +150,9 @@ fn by_busy_code_motion(graph: &Graph) -> Vec<i64> {
     paths(&steps).iter().map(walk).collect()
 }
 
-/// The fewest evaluations that any placement makes of all executions. A placement says at which nodes' entries the value is
-/// held; it is evaluated on edges that come there without it, and by nodes that need it and do not have it.
+/// The fewest evaluations that any placement makes of all executions. A placement says at which
+/// nodes' entries the value is held; it is evaluated on edges that come there without it, and by
+/// nodes that need it and do not have it.
 fn fewest(graph: &Graph, frequencies: &[u64]) -> i64 {
     let steps = steps(graph);
     let count = graph.len();
@@ -187,7 +189,7 @@ fn fewest(graph: &Graph, frequencies: &[u64]) -> i64 {
     (0..1u32 << (count + 1)).map(total).min().expect("a placement")
 }
 
-/// What speculation is said to save is what executions of these frequencies save, and no more than the best placement would.
+/// Checks that speculation saves as much as it announces, and no more than the best placement would.
 fn saves_what_it_says(graph: &Graph, frequencies: &[u64]) -> Result<(), TestCaseError> {
     let source = program(graph, frequencies);
     let module = laws::well_formed(&source).map_err(TestCaseError::fail)?;
@@ -256,7 +258,9 @@ proptest! {
     #[test]
     fn in_a_loop_the_same_is_computed(graph in graphs(), seed in 0..8u64, fp in 0.3..1.0f64) {
         let start = "    a = mov.u32 2\n    y = mov.u32 3\n";
-        let source = small_graphs::looping(&steps(&graph), start, |node| body(graph[node].0, node, 100, "add.u32 a, trip"));
+        let source = small_graphs::looping(&steps(&graph), start, |node| {
+            body(graph[node].0, node, 100, "add.u32 a, trip")
+        });
         let variants = ["speculation=false", "cost=path,machine=unit", "cost=warp", "cost=warp,machine=unit"];
         let pipelines = variants.map(|variant| format!("spec-pre[{variant},fp={fp:.2}]"));
         let pipelines = pipelines.each_ref().map(String::as_str);

@@ -1,4 +1,4 @@
-//! What has to hold for every program, on generated ones; see the test kit's `laws`.
+//! Laws for every program, on generated ones; see the test kit's `laws`.
 //!
 //! A failing program is shrunk and printed. `PROPTEST_CASES=1000` looks further than the everyday run.
 

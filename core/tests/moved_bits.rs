@@ -1,6 +1,6 @@
-//! Moves move bits: a NaN keeps its payload through every form that moves it, and only arithmetic yields the one NaN. So a
-//! `mov` of bits into a float is a copy, `x * 1` of what was loaded is none, and the passes leave memory as it is whatever
-//! bits come.
+//! Moves move bits: a NaN keeps its payload through every form that moves it, and only arithmetic
+//! yields the one NaN. So a `mov` of bits into a float is a copy, `x * 1` of what was loaded is
+//! none, and the passes leave memory as it is whatever bits come.
 
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::{PASSES, parse_pipeline};
@@ -59,7 +59,8 @@ fn program(body: &str) -> String {
     format!(
         "func raw(a: f32) -> f32 {{\nentry:\n    ret a\n}}\n\
          func same(a: f32) -> b32 {{\nentry:\n    b = mov.b32 a\n    ret b\n}}\n\
-         kernel k(x: ptr.global, z: ptr.global) {{\nentry:\n    t = mov.u32 %tid\n    a = ld.global.b32 x[t]\n    p = setp.lt.u32 %tid, 7\n {body}\n    ret\n}}\n\
+         kernel k(x: ptr.global, z: ptr.global) {{\nentry:\n    t = mov.u32 %tid\n    a = ld.global.b32 x[t]\n    p = \
+         setp.lt.u32 %tid, 7\n {body}\n    ret\n}}\n\
          launch k {{\n    block = 32\n    x = buffer u32[64] const {OTHER}\n    z = buffer u32[64] const 0\n}}\n"
     )
 }

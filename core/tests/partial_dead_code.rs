@@ -92,7 +92,8 @@ fn executed(module: &Module) -> u128 {
     module.funcs.values().map(of_func).sum()
 }
 
-/// What is executed seldom finds its way blocked by what is never: that is in a loop out of which something could sink.
+/// Checks a path that is seldom executed: it is blocked by one that never is, in a loop out of
+/// which something could sink.
 #[test]
 fn next_to_nothing_is_lost_by_leaving_what_is_not_executed_alone() {
     let (mut before, mut by_frequent, mut by_all) = (0, 0, 0);
@@ -161,7 +162,7 @@ fn rounds(ways: &[u32]) -> Module {
     module
 }
 
-/// What is said of the join behind which the loop of figure 6 ends: executions lost, as the paper counts them, and gained.
+/// Remark about the join after which the loop of figure 6 ends: executions lost, as the paper counts them, and gained.
 fn at_the_exit(module: &Module) -> Option<(f64, f64, f64)> {
     let kernel = module.kernels().next().expect("a kernel");
     let func = &module.funcs[kernel];
@@ -177,7 +178,7 @@ fn at_the_exit(module: &Module) -> Option<(f64, f64, f64)> {
     Some((weighed.benefit_paths, printed.benefit_paths, weighed.cost_paths))
 }
 
-/// What a survey says before each rewrite, against what the pass then does and says.
+/// Checks the survey before each rewrite against the pass's actions and remarks.
 fn survey_foretells(module: &Module, pipeline: &str) -> Result<usize, TestCaseError> {
     let steps = parse_pipeline(pipeline).expect("a pipeline");
     let settings = PassSettings { knobs: steps[0].knob_values(), fast_math: false };
@@ -189,7 +190,8 @@ fn survey_foretells(module: &Module, pipeline: &str) -> Result<usize, TestCaseEr
     let mut foretold = 0;
     for &event in &rewrites {
         session.seek(event);
-        let (func, remark) = (session.journal().events()[event].func, session.journal().events()[event].remark.clone());
+        let event_data = &session.journal().events()[event];
+        let (func, remark) = (event_data.func, event_data.remark.clone());
         let inst = remark.inst.expect("a rewrite is about an instruction");
         let question = Question { wanted: Some(inst), ..Question::default() };
         let found = survey(session.module(), func, &settings, question);
@@ -268,9 +270,8 @@ fn a_survey_of_a_figure_shows_its_sets() {
     assert!(waves.is_sorted() && waves[0] == 0 && waves.iter().max() > Some(&2), "{waves:?}");
     let lives: Vec<bool> = detail.landings.iter().map(|landed| landed.is_live).collect();
     assert_eq!(lives.iter().filter(|&&is_live| is_live).count(), 1, "only in n11 it is needed");
-    assert!(
-        matches!(detail.landings.iter().find(|landed| landed.is_live), Some(landed) if landed.is_partial && matches!(landed.spot, Spot::Before(_)))
-    );
+    let landed = detail.landings.iter().find(|landed| landed.is_live).expect("a live landing");
+    assert!(landed.is_partial && matches!(landed.spot, Spot::Before(_)));
     assert!(matches!(&detail.predicate, Some(Predicate::Known(guard)) if func.regs[guard.reg].name == "p1"));
 
     // A path that is executed seldom is not worth it, whoever says so.
@@ -294,7 +295,8 @@ fn a_survey_of_a_figure_shows_its_sets() {
     assert!(by_warp.refused.is_some(), "without counts it cannot");
 }
 
-/// Behind `m`, which it passes with a predicate, the statement comes to `j` on all ways: nothing has to be enabled there.
+/// Behind `m`, which it passes with a predicate, the statement comes to `j` on all ways: nothing
+/// has to be enabled there.
 #[test]
 fn what_is_said_to_be_executed_no_more_is_not_looked_at() {
     let (module, kernel) = figure("figure-1.wir");
@@ -380,8 +382,8 @@ fn a_survey_foretells_who_shares_a_round() {
     assert_eq!(survey_foretells(&module, "pde[cost=path]").expect("it foretells"), 6);
 }
 
-/// Programs with more executed paths than a word has bits: sets of paths then have several words. (What is told of joins
-/// without weighing them is asserted where it is told.)
+/// Programs with more executed paths than a word has bits: sets of paths then have several words.
+/// (What is told of joins without weighing them is asserted where it is told.)
 #[test]
 fn with_many_paths_the_same_is_computed() {
     let (mut most, mut with_predicates) = (0, 0);
@@ -401,8 +403,9 @@ fn with_many_paths_the_same_is_computed() {
     assert!(with_predicates > 3, "in {with_predicates} programs something sinks with a predicate");
 }
 
-/// In the third round `y` lands in `n` where `x1` stood, which goes on from there in the same round and reads what `y` reads:
-/// what is known of the block is not taken from the one that has come for the one that has gone.
+/// In the third round `y` lands in `n` where `x1` stood, which goes on from there in the same round
+/// and reads what `y` reads: what is known of the block is not taken from the one that has come for
+/// the one that has gone.
 #[test]
 fn what_lands_is_not_taken_for_what_has_gone_from_there() {
     let source = "
@@ -444,8 +447,8 @@ m:
     assert!(place("\nb1:") < place("x1 = "), "{text}");
 }
 
-/// What is told of long programs without looking at all of them is asserted where it is told: of joins past which no path could
-/// lose anything, which are not weighed, and of nodes in which nothing happens, which are not looked at by themselves.
+/// Checks long programs: the pass asserts shortcuts where it takes them, for joins past which no path could
+/// lose anything, which are not weighed, and for nodes in which nothing happens, which are not visited.
 #[test]
 fn long_programs_are_looked_at_in_short() {
     let mut with_predicates = 0;
@@ -463,7 +466,7 @@ fn long_programs_are_looked_at_in_short() {
 proptest! {
     #![proptest_config(config())]
 
-    /// Where paths end with the loop, or are estimated, as much is said to be lost as is in the worst case.
+    /// Checks paths that end with the loop, or are estimated: they lose as much as in the worst case.
     #[test]
     fn last_trips_that_are_not_told_are_taken_for_the_worst(ways in prop::collection::vec(1..5000u32, 1..24)) {
         let module = rounds(&ways);
@@ -502,8 +505,9 @@ proptest! {
         }
     }
 
-    /// Each branch asks a predicate that nobody else writes, so that the program's own may serve. (What is told of statements
-    /// without a look at all that lies behind them is asserted where it is told.)
+    /// Each branch asks a predicate that nobody else writes, so that the program's own may serve.
+    /// (What is told of statements without a look at all that lies behind them is asserted where it
+    /// is told.)
     #[test]
     fn with_own_predicates_the_same_is_computed(recipe in recipe(), seed in 0..64u64) {
         let mut module = laws::well_formed(&emit::program(&recipe)).map_err(TestCaseError::fail)?;
@@ -512,9 +516,14 @@ proptest! {
             .map_err(TestCaseError::fail)?;
     }
 
-    /// Where nobody listens, profiles follow all edges that a round has split at a time: they say what they say otherwise.
+    /// Checks untraced runs, in which profiles follow all edges that a round has split at a time:
+    /// their counts are equal.
     #[test]
-    fn with_nobody_listening_profiles_follow_as_well(recipe in shades(), seed in 0..4u64, variant in 0..VARIANTS.len()) {
+    fn with_nobody_listening_profiles_follow_as_well(
+        recipe in shades(),
+        seed in 0..4u64,
+        variant in 0..VARIANTS.len(),
+    ) {
         let mut module = laws::profiled(&shades::program(&recipe), seed).map_err(TestCaseError::fail)?;
         paths::declare(&mut module, 12, seed);
         // One that says nothing goes as soon as profiles change.
@@ -525,13 +534,14 @@ proptest! {
             let mut unheard = module;
             let kernel = unheard.kernels().next().expect("a kernel");
             let [step] = &parse_pipeline(VARIANTS[variant]).expect("a pass")[..] else { panic!("one pass") };
-            let done = Runner::new(&mut unheard).run(kernel, step.entry(), &settings(VARIANTS[variant]), &mut NoTrace).1;
+            let knobs = settings(VARIANTS[variant]);
+            let done = Runner::new(&mut unheard).run(kernel, step.entry(), &knobs, &mut NoTrace).1;
             prop_assert!(done.is_ok());
             prop_assert_eq!(print(&unheard), print(&heard));
         }
     }
 
-    /// Where paths say what is executed, nothing sinks that stands on no frequent one. Equal instructions are one statement.
+    /// Checks that nothing sinks that no frequent path executes. Equal instructions are one statement.
     #[test]
     fn what_no_frequent_path_executes_stays(shades in shades(), seed in 0..16u64) {
         let mut module = laws::well_formed(&shades::program(&shades)).map_err(TestCaseError::fail)?;
@@ -539,14 +549,16 @@ proptest! {
         let steps = parse_pipeline("pde[cost=path,fp=0.5]").expect("a pipeline");
         let mut session = Session::open(module, &Options { steps, ..Options::default() }, &mut || 0);
         for event in 0..session.len() {
-            let (func, remark) = (session.journal().events()[event].func, session.journal().events()[event].remark.clone());
+            let event_data = &session.journal().events()[event];
+            let (func, remark) = (event_data.func, event_data.remark.clone());
             let Some(inst) = remark.inst.filter(|_| session.journal().events()[event].is_rewrite()) else { continue };
             session.seek(event);
             let found = survey(session.module(), func, &settings("pde[cost=path,fp=0.5]"), Question::default());
             let statement = found.statements.iter().find(|statement| statement.occurrences.contains(&inst));
             let stands_on = |path: &Path| {
                 let func = &session.module().funcs[func];
-                let mut blocks = statement.iter().flat_map(|it| &it.occurrences).filter_map(|&inst| func.inst_block(inst));
+                let occurrences = statement.iter().flat_map(|it| &it.occurrences);
+                let mut blocks = occurrences.filter_map(|&inst| func.inst_block(inst));
                 blocks.any(|block| path.blocks.contains(&block))
             };
             prop_assert!(found.paths.iter().any(|path| path.is_frequent && stands_on(path)), "{}", remark.message);

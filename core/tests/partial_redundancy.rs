@@ -1,5 +1,5 @@
-//! Partial redundancy elimination: what it must never do, on generated programs, with profiles that are right, wrong, or
-//! missing.
+//! Partial redundancy elimination: what it must never do, on generated programs, with profiles that
+//! are right, wrong, or missing.
 
 use proptest::prelude::*;
 use warpscope_core::ir::{Block, Func, Module};
@@ -38,7 +38,7 @@ fn settings(pipeline: &str) -> Settings {
     Settings { knobs: parse_pipeline(pipeline).expect("a pipeline")[0].knob_values(), fast_math: false }
 }
 
-/// What a survey says before each rewrite, against what the pass then does and says. Gives how often it was asked.
+/// Checks the survey before each rewrite against the pass's actions and remarks. Returns how often it was queried.
 fn survey_foretells(module: &Module, pipeline: &str) -> Result<usize, TestCaseError> {
     let steps = parse_pipeline(pipeline).expect("a pipeline");
     let settings = settings(pipeline);

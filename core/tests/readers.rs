@@ -14,7 +14,7 @@ fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
 }
 
-/// What words of either language are made of.
+/// Words that either language consists of.
 const WORDS: [&str; 60] = [
     "kernel",
     "func",
@@ -194,7 +194,8 @@ proptest! {
         read_as_wir(&text);
         read_as_wir(&format!("kernel k(x: ptr.global, n: u32) {{\nentry:\n{text}\nret\n}}\n"));
         read_as_ptx(&text);
-        read_as_ptx(&format!(".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {{\n.reg .b32 %r<9>;\n{text}\nret;\n}}\n"));
+        read_as_ptx(&format!(".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {{\n.reg .b32 \
+                              %r<9>;\n{text}\nret;\n}}\n"));
     }
 
     #[test]
@@ -205,7 +206,11 @@ proptest! {
     }
 
     #[test]
-    fn a_line_that_cannot_be_read_costs_itself_alone(recipe in recipe(), at in any::<Index>(), bad in select(BAD_LINES)) {
+    fn a_line_that_cannot_be_read_costs_itself_alone(
+        recipe in recipe(),
+        at in any::<Index>(),
+        bad in select(BAD_LINES),
+    ) {
         let source = emit::program(&recipe);
         let lines: Vec<&str> = source.lines().collect();
         let at = at.index(lines.len() + 1);

@@ -1,5 +1,5 @@
-//! Scalar replacement by question propagation: what it must never do, on generated programs, and what the paper's figures
-//! say it costs.
+//! Scalar replacement by question propagation: what it must never do, on generated programs, and
+//! what the paper's figures say it costs.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -214,7 +214,8 @@ fn an_insertion_outside_the_region_is_made_where_it_pays() {
 
 #[test]
 fn what_a_move_counts_on_goes_away_though_it_was_asked_about_before() {
-    // `first` is asked about before `second`, whose move to `head` and `back` pays only because `first` goes away as well.
+    // `first` is asked about before `second`, whose move to `head` and `back` pays only because
+    // `first` goes away as well.
     let source = "kernel k(x: ptr.global, o: ptr.global) {
 entry:
     t = mov.u32 %tid
@@ -272,7 +273,7 @@ launch k {
     assert!(!func.block_insts(block).any(is_load), "the load of `first` goes away");
 }
 
-/// What a pass does when run with this journal: the program, and what it says of it besides its questions.
+/// Records a run of a pass: the program, and its journal apart from questions.
 fn recorded(module: &Module, pass: &str, journal: &mut Journal) -> (String, Vec<String>) {
     let mut module = module.clone();
     let before = journal.events().len();
@@ -283,8 +284,9 @@ fn recorded(module: &Module, pass: &str, journal: &mut Journal) -> (String, Vec<
 
 #[test]
 fn who_is_answered_from_memory_hears_why_not_as_well() {
-    // `first` and `second` ask the same of `join`. Only the first question has answers meet there, which are not made the same
-    // as an insertion in `without` would depend on the divergent branch.
+    // `first` and `second` ask the same of `join`. Only the first question has answers meet there,
+    // which are not made the same as an insertion in `without` would depend on the divergent
+    // branch.
     let source = "kernel k(x: ptr.global, o: ptr.global, n: u32) {
 entry:
     t = mov.u32 %tid
@@ -320,8 +322,9 @@ done:
 
 #[test]
 fn what_had_reached_nothing_yet_is_asked_again_when_something_has_changed() {
-    // The question of `way` comes to `head` while it is under way in `turn`: nothing has been reached yet, so `head` says
-    // no. Later the way through `turn` turns out to come by the load of `way`, and `last` is right to ask once more.
+    // The question of `way` comes to `head` while it is under way in `turn`: nothing has been
+    // reached yet, so `head` says no. Later the way through `turn` turns out to come by the load of
+    // `way`, and `last` is right to ask once more.
     let source = "kernel k(n: u32, x: ptr.global restrict) {
     input again: pred uniform
 entry:
@@ -362,8 +365,9 @@ draw:
 
 #[test]
 fn a_load_moves_to_no_block_whose_way_ends_before_it() {
-    // `latch` learns of `join` while `join` is still under way, and later asks again. The load stays at `join`, since `change`
-    // cannot take it; what `join` would have sent further up, to `head` and `entry`, is no business of `latch`.
+    // `latch` learns of `join` while `join` is still under way, and later asks again. The load
+    // stays at `join`, since `change` cannot take it; what `join` would have sent further up, to
+    // `head` and `entry`, is no business of `latch`.
     let source = "\
 kernel k(a: ptr.global) {
 entry:
@@ -406,13 +410,15 @@ out:
 fn loads_in_a_row(count: usize) -> Module {
     let one = |at: usize| {
         format!(
-            "n{at}:\n    br p, l{at}, n{next}\nl{at}:\n    x = ld.global.s32 a[{at}]\n    y = add.s32 y, x\n    br n{next}\n",
+            "n{at}:\n    br p, l{at}, n{next}\nl{at}:\n    x = ld.global.s32 a[{at}]\n    y = add.s32 y, x\n    br \
+             n{next}\n",
             next = at + 1
         )
     };
     let row: String = (0..count).map(one).collect();
     check(&format!(
-        "kernel k(a: ptr.global) {{\nentry:\n    p = setp.lt.u32 %tid.x, 16\n    y = 0\n    br n0\n{row}n{count}:\n    st.global.s32 a[0], y\n    ret\n}}\n"
+        "kernel k(a: ptr.global) {{\nentry:\n    p = setp.lt.u32 %tid.x, 16\n    y = 0\n    br \
+         n0\n{row}n{count}:\n    st.global.s32 a[0], y\n    ret\n}}\n"
     ))
     .module
 }
@@ -540,15 +546,18 @@ proptest! {
     }
 }
 
-/// The paper's rules move a load up in front of a divergent branch whatever its sides do, here one that few lanes take: all
-/// lanes load then. With costs, a profile tells that this does not pay.
+/// The paper's rules move a load up in front of a divergent branch whatever its sides do, here one
+/// that few lanes take: all lanes load then. With costs, a profile tells that this does not pay.
 #[test]
 fn loads_behind_a_guard_move_up_by_the_papers_rules_and_stay_by_costs() {
     let source = "kernel k(n: u32, x: ptr.global, o: ptr.global) {\nentry:\n    i = mad.u32 %ctaid, %ntid, %tid\n    \
-         j = shl.b32 i, 6\n    s = mov.u32 0\n    p = setp.lt.u32 i, n\n    br p, a, b\na:\n    v = ld.global.u32 x[j]\n    \
-         s = add.u32 s, v\n    br b\nb:\n    q = setp.lt.u32 j, n\n    br q, c, d\nc:\n    w = ld.global.u32 x[j + 1]\n    \
+         j = shl.b32 i, 6\n    s = mov.u32 0\n    p = setp.lt.u32 i, n\n    br p, a, b\na:\n    v = ld.global.u32 \
+         x[j]\n    \
+         s = add.u32 s, v\n    br b\nb:\n    q = setp.lt.u32 j, n\n    br q, c, d\nc:\n    w = ld.global.u32 x[j + \
+         1]\n    \
          s = add.u32 s, w\n    br d\nd:\n    st.global.u32 o[i], s\n    ret\n}\n\
-         launch k {\n    grid 4\n    block 64\n    n = 2\n    x = buffer u32[16384] iota\n    o = buffer u32[256] const 0\n}\n";
+         launch k {\n    grid 4\n    block 64\n    n = 2\n    x = buffer u32[16384] iota\n    o = buffer u32[256] \
+         const 0\n}\n";
     let module = laws::well_formed(source).expect("a program");
     let settings = Settings::default();
     let loads = |module: &Module| {

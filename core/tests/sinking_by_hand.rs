@@ -1,6 +1,6 @@
-//! Partial dead code elimination against counting: every path of small programs without loops is executed before and after,
-//! and the statement that sinks is counted on each. The same graphs in a loop, which lanes go round on ways of their own, have
-//! to compute what they did.
+//! Partial dead code elimination against counting: every path of small programs without loops is
+//! executed before and after, and the statement that sinks is counted on each. The same graphs in a
+//! loop, which lanes go round on ways of their own, have to compute what they did.
 
 use proptest::prelude::*;
 use warpscope_core::ir::Module;
@@ -13,7 +13,7 @@ use warpscope_testkit::small_graphs::{self, Steps, issues, write_blocks, write_p
 /// Cycles of the statement: so many that all others together count for less.
 const CYCLES: u64 = 10_000;
 
-/// What a node of the graph does with x, besides deciding where to go.
+/// Action of a node of the graph on x, besides its branch.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Nothing,
@@ -74,18 +74,18 @@ fn program(graph: &Graph, frequencies: &[u64]) -> String {
     text
 }
 
-/// What sinks out of a loop.
+/// Kind of instruction that sinks out of a loop.
 #[derive(Clone, Copy, PartialEq)]
 enum Sinks {
-    /// What takes so long that setting a predicate is nothing to it.
+    /// Computation so long that setting a predicate is negligible.
     Computation,
-    /// What takes no longer than setting one.
+    /// Computation no longer than setting a predicate.
     Addition,
     /// A load of what some nodes store.
     Load,
 }
 
-/// The same graph in a loop.
+/// Puts the graph in a loop.
 fn looping(graph: &Graph, sinks: Sinks) -> String {
     let is_load = sinks == Sinks::Load;
     let body = |node: usize| match graph[node].0 {
@@ -131,8 +131,9 @@ fn loops_compute_the_same(source: &str, seed: u64, fp: f64) -> Result<(), TestCa
     laws::are_sound_with_profile(&pipelines.each_ref().map(String::as_str), source, seed).map_err(TestCaseError::fail)
 }
 
-/// Paths that are equally frequent, of which only some are frequent by `fp`: they have to be the same ones when a critical
-/// edge on them has been split, or else a second look finds what the first refused.
+/// Paths that are equally frequent, of which only some are frequent by `fp`: they have to be the
+/// same ones when a critical edge on them has been split, or else a second look finds what the
+/// first refused.
 #[test]
 fn splitting_an_edge_leaves_the_frequent_paths() {
     let (stores, statement, uses) = (Kind::Stores, Kind::Statement, Kind::Uses);
@@ -164,7 +165,8 @@ proptest! {
         let module = laws::well_formed(&source).map_err(TestCaseError::fail)?;
         let (sunk, _, predicated) = after(&module, "pde[predication=false]");
         prop_assert_eq!(predicated, 0);
-        for (before, after) in issues(&module, &steps(&graph), CYCLES).into_iter().zip(issues(&sunk, &steps(&graph), CYCLES)) {
+        let [before, after] = [&module, &sunk].map(|module| issues(module, &steps(&graph), CYCLES));
+        for (before, after) in before.into_iter().zip(after) {
             prop_assert!(after <= before, "{} executions become {}:\n{}", before, after, source);
         }
     }
@@ -174,7 +176,7 @@ proptest! {
         loops_compute_the_same(&looping(&graph, Sinks::Computation), seed, fp)?;
     }
 
-    /// Where it depends on the predicates that the program has whether it is worth it to pass a join.
+    /// Checks graphs in which the benefit of a join depends on the program's own predicates.
     #[test]
     fn in_a_loop_the_same_is_added(graph in graphs(), seed in 0..8u64, fp in 0.3..1.0f64) {
         loops_compute_the_same(&looping(&graph, Sinks::Addition), seed, fp)?;
@@ -197,7 +199,7 @@ proptest! {
         let weighed = |counts: Vec<i64>| -> i64 {
             counts.iter().zip(frequencies.iter().cycle()).map(|(count, &frequency)| count * frequency as i64).sum()
         };
-        let (before, after) = (weighed(issues(&plain, &steps(&graph), CYCLES)), weighed(issues(&sunk, &steps(&graph), CYCLES)));
+        let [before, after] = [&plain, &sunk].map(|module| weighed(issues(module, &steps(&graph), CYCLES)));
         prop_assert_eq!((before - after) as f64, said, "{}\nafter:\n{}", source, warpscope_core::text::print(&sunk));
     }
 }

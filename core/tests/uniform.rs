@@ -1,10 +1,10 @@
-//! Divergence against the simulator: nothing that the analysis calls uniform ever differs between the lanes of a warp that
-//! run together.
+//! Divergence against the simulator: nothing that the analysis calls uniform ever differs between
+//! the lanes of a warp that run together.
 //!
-//! Generated programs run warp instruction by warp instruction. At each, every register that the instruction reads or
-//! writes is compared over the running lanes, those included whose guard is false, unless the analysis calls that use or
-//! value divergent; and lanes part only at branches that it calls divergent. `PROPTEST_CASES=60000` looks further than
-//! the everyday run.
+//! Generated programs run warp instruction by warp instruction. At each, every register that the
+//! instruction reads or writes is compared over the running lanes, those included whose guard is
+//! false, unless the analysis calls that use or value divergent; and lanes part only at branches
+//! that it calls divergent. `PROPTEST_CASES=60000` looks further than the everyday run.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -61,13 +61,13 @@ type Numbers = [u64; 32];
 struct Oracle<'a> {
     module: &'a Module,
     analysed: &'a BTreeMap<Func, Analysed>,
-    /// By program counter: the function and block, and whether frames come or go there.
+    /// Function and block of each program counter, and whether frames begin or end there.
     places: Vec<(Func, Block, bool)>,
     /// The instruction that issues.
     pc: u32,
-    /// By slot, the lanes that run, whatever an instruction's guard.
+    /// Running lanes of each slot, whatever an instruction's guard.
     running: Vec<u32>,
-    /// What was last written to registers, by frame: what an instruction that overwrites its operand has read.
+    /// Last values written to registers, by frame: the operand of an instruction that overwrites it.
     written: BTreeMap<(u32, Reg), Numbers>,
     compared: u64,
     broken: Option<String>,
@@ -223,9 +223,9 @@ fn nor_does_it_behind_loops_that_lanes_leave_one_by_one() {
 enum Statement {
     /// A register, the two that it is computed from, and a guard.
     Compute(u8, u8, u8, Option<u8>),
-    /// What a branch reads, and its sides.
+    /// Branch on a register, and its sides.
     Branch(u8, Vec<Statement>, Vec<Statement>),
-    /// What decides whether a loop goes on, the most rounds that it makes, its body, and a register that the count of
+    /// Loop with its condition, the most rounds that it makes, its body, and a register that the count of
     /// rounds is added to behind it.
     Loop(u8, u8, Vec<Statement>, u8),
 }
@@ -250,7 +250,8 @@ const POOL: u8 = 6;
 
 fn knotted(statements: &[Statement]) -> String {
     let mut text = String::from(
-        "kernel k(n: u32, x: ptr.global) {\nentry:\n    r0 = mov.u32 %laneid\n    r1 = mov.u32 %ctaid\n    r2 = mov.u32 \
+        "kernel k(n: u32, x: ptr.global) {\nentry:\n    r0 = mov.u32 %laneid\n    r1 = mov.u32 %ctaid\n    r2 = \
+         mov.u32 \
          n\n    r3 = mov.u32 1\n    r4 = mov.u32 6\n    r5 = mov.u32 0\n",
     );
     let mut names = 0;
@@ -258,7 +259,8 @@ fn knotted(statements: &[Statement]) -> String {
     for reg in 0..POOL {
         let _ = writeln!(text, "    red.global.add.u32 x[0], r{reg}");
     }
-    text + "    ret\n}\n\nlaunch k {\n    grid 2\n    block 8\n    warp 8\n    n = 5\n    x = buffer u32[4] const 0\n}\n"
+    text + "    ret\n}\n\nlaunch k {\n    grid 2\n    block 8\n    warp 8\n    n = 5\n    x = buffer u32[4] const \
+            0\n}\n"
 }
 
 fn write_statement(text: &mut String, names: &mut u32, statement: &Statement) {
@@ -300,11 +302,12 @@ fn write_statement(text: &mut String, names: &mut u32, statement: &Statement) {
     }
 }
 
-/// What the oracle is worth: it finds each of these where the analysis is asked about another program.
+/// Checks that the oracle finds each of these where the analysis was run on another program.
 #[test]
 fn the_oracle_sees_lanes_differ() {
     let uniform = "kernel k(x: ptr.global) {\nentry:\n    a = mov.u32 %ctaid\n    p = setp.lt.u32 a, 1\n    br p, one, \
-                   two\none:\n    b = add.u32 a, 1\n    br two\ntwo:\n    st.global.u32 x[a], a\n    ret\n}\nlaunch k {\n    \
+                   two\none:\n    b = add.u32 a, 1\n    br two\ntwo:\n    st.global.u32 x[a], a\n    ret\n}\nlaunch k \
+                   {\n    \
                    block 32\n    x = buffer u32[64] iota\n}\n";
     let calm = warpscope_core::verify::check(uniform).module;
     let wild = warpscope_core::verify::check(&uniform.replace("%ctaid", "%tid")).module;
@@ -322,7 +325,8 @@ fn the_oracle_sees_lanes_differ() {
 
 #[test]
 fn lanes_that_go_to_one_place_do_not_part() {
-    let source = "kernel k() {\nentry:\n    p = setp.lt.u32 %laneid, 3\n    br p, out, out\nout:\n    ret\n}\nlaunch k {\n    \
+    let source = "kernel k() {\nentry:\n    p = setp.lt.u32 %laneid, 3\n    br p, out, out\nout:\n    ret\n}\nlaunch \
+                  k {\n    \
                   block 32\n}\n";
     let module = warpscope_core::verify::check(source).module;
     let kernel = module.func_by_name("k").expect("the kernel");

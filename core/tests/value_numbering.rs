@@ -15,7 +15,7 @@ use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::scattered::{self, scattered};
 use warpscope_testkit::{emit, laws};
 
-/// What the textbook looks at: one result, no guard, no memory, no other lanes.
+/// Instructions that the textbook covers: one result, no guard, no memory, no other lanes.
 fn is_plain(data: &InstData) -> bool {
     data.dsts.len() == 1 && data.guard.is_none() && data.opcode.op.is_pure() && data.opcode.op != Op::Mov
 }
@@ -40,7 +40,7 @@ struct Textbook<'a> {
     /// A value's number is another value of the same number.
     number: HashMap<Value, Value>,
     table: HashMap<(Opcode, Vec<Key>), Value>,
-    /// What to replace, by what.
+    /// Replacements.
     found: Vec<(Inst, Value)>,
 }
 
@@ -109,8 +109,8 @@ impl Textbook<'_> {
     }
 }
 
-/// The program after the textbook's pass, and how many plain instructions it found to repeat others. Those whose leader's
-/// register is written again before are counted, but stay.
+/// The program after the textbook's pass, and how many plain instructions it found to repeat
+/// others. Those whose leader's register is written again before are counted, but stay.
 fn textbook(module: &Module) -> (Module, usize) {
     let mut after = module.clone();
     let mut count = 0;
@@ -196,8 +196,8 @@ fn the_textbook_finds_something() {
     assert_eq!(textbook(&module).1, 1);
 }
 
-/// Where nobody listens numbers stand close together: the second result of `{p, q}` is not what was computed behind `s`,
-/// which is the first one.
+/// Checks an untraced run, where numbers are close together: the second result of `{p, q}` is not
+/// what was computed after `s`, which is the first one.
 #[test]
 fn a_second_result_has_a_number_of_its_own() {
     let file = include_str!("golden/gvn-cse/results.wir");

@@ -67,7 +67,7 @@ launch k {
 }
 ";
 
-/// What happened at a moment, in a word.
+/// Word for a moment.
 fn word(session: &Session, func: Func, moment: &Moment<'_>) -> String {
     let blocks = &session.module().funcs[func].blocks;
     match moment {

@@ -1,5 +1,5 @@
-//! Zero specialisation: what it must never do, on generated programs, whatever a profile says, and what the paper's figures
-//! show.
+//! Zero specialisation: what it must never do, on generated programs, whatever a profile says, and
+//! what the paper's figures show.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ const VARIANTS: &[&str] = &[
     "azp[min_cycles=0,hoist=global,divergent=true,xform_limit=3]",
 ];
 
-/// The same, of which only what is faster in the simulator is kept.
+/// Knobs that keep only the changes that are faster in the simulator.
 const ORACLE: &str = "azp[min_cycles=0,p_thresh=0,heuristic=oracle,warps=1]";
 
 fn config() -> ProptestConfig {
@@ -49,8 +49,8 @@ fn with_zero_profile(source: &str, seed: u32) -> laws::Law<Module> {
     laws::well_formed(&print(&module))
 }
 
-/// Checks everything that has to hold of every variant on a program, for integers and where `fast_math` is given for floats
-/// too.
+/// Checks everything that has to hold of every variant on a program, for integers and where
+/// `fast_math` is given for floats too.
 fn is_sound(source: &str, seed: u32, fast_math: bool) -> Result<(), TestCaseError> {
     let fail = |message: String| TestCaseError::fail(format!("{message}\nthe program:\n{source}"));
     let module = with_zero_profile(source, seed).map_err(fail)?;
@@ -70,7 +70,7 @@ fn is_sound(source: &str, seed: u32, fast_math: bool) -> Result<(), TestCaseErro
     Ok(())
 }
 
-/// What a program's first kernel leaves in its buffer of that name, as floats.
+/// Contents of the buffer of that name after a program's first kernel, as floats.
 fn floats_left(module: &Module, buffer: &str) -> Vec<f32> {
     let kernel = module.kernels().next().expect("a kernel");
     let (launch, settings) = (&module.launches[0], Settings::default());
@@ -257,9 +257,10 @@ fn checks_move_up_in_generated_programs() {
     assert!(moved >= 2, "in {moved} of 40 programs");
 }
 
-// --- the program that counts by itself -------------------------------------------------------------------------------------
+// --- the program that counts by itself
+// -------------------------------------------------------------------------------------
 
-/// What a kernel leaves in memory after its first launch, by name, and what a watcher counts on the way.
+/// Memory after a kernel's first launch, by name, and the counts of a watcher.
 fn left_and_counted(module: &Module) -> (BTreeMap<String, Vec<u64>>, Profile) {
     let kernel = module.kernels().next().expect("a kernel");
     let (launch, settings) = (&module.launches[0], Settings { fuel: 20_000_000, ..Settings::default() });
@@ -270,8 +271,8 @@ fn left_and_counted(module: &Module) -> (BTreeMap<String, Vec<u64>>, Profile) {
     (simulation.dump().into_iter().map(|dump| (dump.name, dump.elements)).collect(), collector.profile())
 }
 
-/// How many candidates were counted, how many of them in more than one warp, and how many vectors. Each counter has to hold what
-/// a watcher counts, and everything else what it held.
+/// How many candidates were counted, how many of them in more than one warp, and how many vectors.
+/// Each counter has to hold what a watcher counts, and everything else what it held.
 fn counts_are_right(source: &str) -> laws::Law<[usize; 3]> {
     let module = laws::well_formed(source)?;
     let steps = parse_pipeline("azp[instrument=true]").expect("a pipeline");
@@ -426,7 +427,8 @@ proptest! {
     }
 }
 
-// --- what must never happen ------------------------------------------------------------------------------------------------
+// --- what must never happen
+// ------------------------------------------------------------------------------------------------
 
 proptest! {
     #![proptest_config(config())]
@@ -467,7 +469,7 @@ proptest! {
     }
 }
 
-/// What a survey says before each transformation, against what the pass then does and says.
+/// Checks the survey before each transformation against the pass's actions and remarks.
 fn survey_foretells(module: &Module, pipeline: &str) -> Result<usize, TestCaseError> {
     let steps = parse_pipeline(pipeline).expect("a pipeline");
     let settings = PassSettings { knobs: steps[0].knob_values(), fast_math: true };

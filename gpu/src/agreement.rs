@@ -39,10 +39,10 @@ const PATIENCE: u64 = 40;
 /// Lines of what differs that are shown of each kind.
 const SHOWN: usize = 2000;
 
-/// What is compared.
+/// Options of a comparison.
 #[derive(Clone, clap::Args)]
 pub struct Options {
-    /// Where the examples lie.
+    /// Folder of the examples.
     #[arg(long, default_value = "www/examples")]
     examples: PathBuf,
     /// Generated programs of each kind.
@@ -74,7 +74,7 @@ enum Item {
     Expansions(Vec<Expansion>),
     /// PTX as nvcc printed it, which the GPU gets as it stands.
     AsWritten(Program),
-    /// What lanes do together.
+    /// Operations across lanes.
     Together(Program),
     Example(Program),
     Generated(Program),
@@ -100,7 +100,7 @@ impl Item {
         }
     }
 
-    /// What to call it when something is wrong with it as a whole.
+    /// Name of the whole program for error messages.
     fn name(&self) -> String {
         match self {
             Item::Arithmetic(group) => group.first().map(ToString::to_string).unwrap_or_default(),
@@ -193,7 +193,7 @@ pub fn compare(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What a worker found.
+/// Line of a worker's output.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Line {
     item: usize,
@@ -295,7 +295,7 @@ fn say(number: usize, item: &Item, outcome: &str, name: &str, text: &str) -> Res
     Ok(())
 }
 
-/// What comes of each launch, and whether the last of them has taken the context with it.
+/// Outcome of each launch, and whether the last of them has destroyed the context.
 fn outcomes(Prepared { module, launches, written }: &Prepared, gpu: Option<&Gpu>) -> (Vec<Outcome>, bool) {
     let mut outcomes = Vec::new();
     let text = match written {
@@ -334,8 +334,8 @@ fn outcomes(Prepared { module, launches, written }: &Prepared, gpu: Option<&Gpu>
     (outcomes, false)
 }
 
-/// PTX whose version a driver reads that is older than the compiler which printed it. Nothing that the examples are made of
-/// has come with the versions between.
+/// PTX whose version a driver reads that is older than the compiler which printed it. Nothing that
+/// the examples are made of has come with the versions between.
 fn for_the_driver(text: &str) -> String {
     let is_version = |line: &str| line.trim_start().starts_with(".version");
     let of = |line| if is_version(line) { VERSION } else { line };

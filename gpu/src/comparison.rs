@@ -5,12 +5,14 @@
 //!        └── export ──▶ driver ──▶ the GPU ──▶ bytes ┴▶ equal, or the first element that is not
 //! ```
 //!
-//! Both start from the bytes that [`bind`] gives. Around every buffer lies memory that the program does not own, so that a
-//! load that may not fault in the simulator (`ld.spec`, an ordinary one in PTX) does not here either.
+//! Both start from the bytes that [`bind`] gives. Around every buffer lies memory that the program
+//! does not own, so that a load that may not fault in the simulator (`ld.spec`, an ordinary one in
+//! PTX) does not here either.
 //!
-//! What PTX leaves open is not held against anybody: which NaN an operation gives, and the error of approximate
-//! functions, as far as [`are_close`] says, which is told in units of the last place. A `mul` and an `add` that do not name their rounding may become
-//! one fused operation; here they name it, as the simulator rounds each.
+//! What PTX leaves open is not held against anybody: which NaN an operation gives, and the error of
+//! approximate functions, as far as [`are_close`] says, which is told in units of the last place. A
+//! `mul` and an `add` that do not name their rounding may become one fused operation; here they
+//! name it, as the simulator rounds each.
 
 use std::fmt;
 
@@ -25,17 +27,17 @@ use crate::driver::{self, Failure, Gpu, Memory, Texture};
 /// Bytes on either side of a buffer that belong to nobody.
 const MARGIN: usize = 1 << 16;
 
-/// What the GPU left beside what the simulator did.
+/// Result of the GPU beside that of the simulator.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// The same bytes.
+    /// Equal bytes.
     Equal,
     /// Only simulated and written as PTX.
     Simulated,
-    /// The same but for which NaN it is, in so many elements.
+    /// Equal except for the kind of NaN, in so many elements.
     OtherNan(usize),
-    /// The same but for floats in a program with approximate functions, in so many elements, at most so many units in the
-    /// last place apart.
+    /// Equal except for floats in a program with approximate functions, in so many elements, at
+    /// most so many units in the last place apart.
     Close(usize, u64),
     /// Something else, in so many elements, and the first of them in words.
     Different(usize, String),
@@ -52,7 +54,7 @@ pub struct Expected {
     /// Cycles that it took the model of hopper.
     pub cycles: u64,
     bound: Bound,
-    /// Of each parameter, its name and what it held at the end, if it is a buffer.
+    /// Name of each parameter and its final content, if it is a buffer.
     buffers: Vec<(String, Option<BufferDump>)>,
     globals: Vec<BufferDump>,
     is_approximate: bool,
@@ -78,7 +80,7 @@ pub fn expected(module: &Module, launch: &Launch) -> Result<Expected, String> {
     expected_with(module, launch, Settings::default())
 }
 
-/// The same with other settings.
+/// Runs with other settings.
 pub fn expected_with(module: &Module, launch: &Launch, settings: Settings) -> Result<Expected, String> {
     let kernel = module.func_by_name(&launch.kernel).ok_or("no such kernel")?;
     let func = &module.funcs[kernel];
@@ -218,7 +220,7 @@ impl Expected {
         self.bound.block_threads().div_ceil(32) as usize
     }
 
-    /// What buffers called `x0`, `x1`, … held at that place: the operands of a form.
+    /// Contents of the buffers `x0`, `x1`, … at that place: the operands of a form.
     fn operands(&self, index: usize) -> String {
         let mut text = String::new();
         for ((name, _), argument) in self.buffers.iter().zip(&self.bound.params) {
@@ -235,7 +237,7 @@ impl Expected {
     }
 }
 
-/// What has been found so far.
+/// Differences found so far.
 #[derive(Default)]
 struct Differences {
     is_approximate: bool,
@@ -434,7 +436,8 @@ mod tests {
     fn sums_and_products_of_floats_name_their_rounding() {
         let text =
             "\tadd.f32 %add, %a, %b;\n\t@!%p mul.ftz.f32 %a, %b, %c;\n\tadd.rz.f32 %a, %b, %c;\n\tadd.u32 %a, %b, 1;\n";
-        let rounded = "\tadd.rn.f32 %add, %a, %b;\n\t@!%p mul.rn.ftz.f32 %a, %b, %c;\n\tadd.rz.f32 %a, %b, %c;\n\tadd.u32 %a, %b, 1;\n";
+        let rounded = "\tadd.rn.f32 %add, %a, %b;\n\t@!%p mul.rn.ftz.f32 %a, %b, %c;\n\tadd.rz.f32 %a, %b, \
+                       %c;\n\tadd.u32 %a, %b, 1;\n";
         assert_eq!(with_rounding(text), rounded);
     }
 

@@ -1,25 +1,26 @@
-//! What each opcode class costs on the GPU, in cycles, beside the machine model.
+//! Costs of each opcode class on the GPU, in cycles, beside the machine model.
 //!
 //! ```text
 //! latency   one warp, one chain:      clock, x = op x, x = op x, …, clock        (long − short) / steps between
-//! issue     32 warps, four chains:    first clock … last clock of the block      (long − short) / what a scheduler issued
+//! issue     32 warps, four chains:    first clock … last clock of the block      (long − short) / scheduler issues
 //! ```
 //!
-//! Each chain is run at two lengths, and only the difference counts, so that reading the clock and starting the chain
-//! cancel out. It is run several times over, of which the last counts, so that its instructions are in the cache. Nothing
-//! can leave the chain: it begins with a value that hangs on the first clock, and a branch that hangs on its result stands
-//! before the second.
+//! Each chain is run at two lengths, and only the difference counts, so that reading the clock and
+//! starting the chain cancel out. It is run several times over, of which the last counts, so that
+//! its instructions are in the cache. Nothing can leave the chain: it begins with a value that
+//! hangs on the first clock, and a branch that hangs on its result stands before the second.
 //!
-//! The operands are parameters, so that the assembler knows nothing of them, and steps alternate between operations that
-//! it cannot fuse; [`Probe::ops`] says how many operations of the class a step has, and [`Probe::beside`] what else, which
-//! is measured first and taken off.
+//! The operands are parameters, so that the assembler knows nothing of them, and steps alternate
+//! between operations that it cannot fuse; [`Probe::ops`] says how many operations of the class a
+//! step has, and [`Probe::beside`] what else, which is measured first and taken off.
 //!
-//! Memory is asked for an address that stands where it points: in shared memory, in a line that stays in the first level,
-//! past the first level (`.cg`), and along a chain of lines that no cache holds.
+//! Memory is asked for an address that stands where it points: in shared memory, in a line that
+//! stays in the first level, past the first level (`.cg`), and along a chain of lines that no cache
+//! holds.
 //!
-//! A branch is measured in a loop of two sides of [`SIDE`] steps, each of two dependent operations: when all lanes take one
-//! side, when all take the other, and when each takes its own. What the third takes beyond both sides is what parting and
-//! meeting again cost.
+//! A branch is measured in a loop of two sides of [`SIDE`] steps, each of two dependent operations:
+//! when all lanes take one side, when all take the other, and when each takes its own. What the
+//! third takes beyond both sides is what parting and meeting again cost.
 //!
 //! Source: the method of Arafa et al. (HPEC 2019) and Abdelkhalik et al. (2022); see [`warpscope_core::machine`].
 
@@ -82,7 +83,7 @@ struct Probe {
     steps: &'static [&'static str],
     /// Operations of the class in one step, on average over the turns.
     ops: u32,
-    /// What else one step has: an operation of that class.
+    /// Further operation of one step, of that class.
     beside: Option<OpClass>,
 }
 
@@ -101,7 +102,7 @@ const SINGLE: [&str; 3] = ["0f3FA00000", "0f3F8CCCCD", "0f3F666666"];
 const DOUBLE: [&str; 3] = ["0d3FF4000000000000", "0d3FF1999999999999", "0d3FECCCCCCCCCCCCC"];
 const HALF: [&str; 3] = ["0x3D00", "0x3C66", "0x3B33"];
 
-/// What is measured. The order is that of the table of costs.
+/// Probes. The order is that of the table of costs.
 fn probes() -> Vec<Probe> {
     use OpClass as C;
     let two = |mut probe: Probe| {
@@ -276,7 +277,7 @@ const CONST: [&str; 3] = ["const", "0", "0"];
 const WIDE: [&str; 3] = ["wide", "0", "0"];
 const BANKS: [&str; 3] = ["banks", "0", "0"];
 
-/// What a step of a probe takes, in cycles.
+/// Cycles of a step of a probe.
 #[derive(Clone, Copy)]
 struct Measured {
     latency: f64,
@@ -335,7 +336,7 @@ pub fn costs(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What a branch takes, in cycles a round: both sides alone, and what lanes that part take beyond the two together.
+/// Cycles of a branch per round: both sides alone, and the extra cost of diverged lanes over the two together.
 fn branches(gpu: &Gpu, data: &Data<'_>) -> Result<(), Failure> {
     let module = gpu.load(&branch_ptx())?;
     // Lanes that take the first side.
@@ -392,7 +393,7 @@ fn branch_ptx() -> String {
 struct Data<'g> {
     near: crate::driver::Memory<'g>,
     far: crate::driver::Memory<'g>,
-    /// Where the lines of the far memory begin, in the order of the chain.
+    /// Starts of the lines of the far memory, in the order of the chain.
     lines: Vec<u64>,
     /// Lines that launches have seen.
     seen: Cell<usize>,
@@ -533,7 +534,8 @@ fn ptx(probe: &Probe, steps: u32, chains: usize) -> String {
             ),
             _ => writeln!(
                 text,
-                " {{\n .reg .b64 %h, %g;\n mov.b64 %h, %x{chain};\n cvt.u64.u32 %g, %hang;\n xor.b64 %h, %h, %g;\n mov.b64 %x{chain}, %h;\n }}"
+                " {{\n .reg .b64 %h, %g;\n mov.b64 %h, %x{chain};\n cvt.u64.u32 %g, %hang;\n xor.b64 %h, %h, %g;\n \
+                 mov.b64 %x{chain}, %h;\n }}"
             ),
         };
     }

@@ -32,15 +32,15 @@ const CAPABILITY: [c_int; 2] = [75, 76];
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 const DYNAMIC_SHARED: c_int = 8;
 
-/// What a kernel may have of shared memory without being asked.
+/// Shared memory that a kernel may use without opting in.
 const SHARED_BYTES: u32 = 48 * 1024;
 
-/// Of textures: `CU_RESOURCE_TYPE_PITCH2D`, `CU_AD_FORMAT_FLOAT`, `CU_TR_ADDRESS_MODE_CLAMP`.
+/// Constants of textures: `CU_RESOURCE_TYPE_PITCH2D`, `CU_AD_FORMAT_FLOAT`, `CU_TR_ADDRESS_MODE_CLAMP`.
 const RESOURCE_PITCHED: c_int = 3;
 const FORMAT_FLOAT: c_int = 0x20;
 const ADDRESS_CLAMP: c_int = 1;
 
-/// What rows of a texture begin at a multiple of.
+/// Alignment of the rows of a texture.
 const PITCH_BYTES: usize = 512;
 
 /// An address in device memory.
@@ -94,7 +94,7 @@ pub struct Module<'g> {
 /// Memory of the device; freed with the value.
 pub struct Memory<'g> {
     gpu: &'g Gpu,
-    /// Where it begins.
+    /// Start address.
     pub address: Address,
     /// Its size.
     pub bytes: usize,
@@ -234,7 +234,7 @@ impl Gpu {
 /// A texture of four f32 a texel; freed with the value.
 pub struct Texture<'g> {
     gpu: &'g Gpu,
-    /// What a kernel takes for it.
+    /// Handle that a kernel takes for it.
     pub handle: u64,
     /// Its texels, for as long as it lives.
     _memory: Memory<'g>,
@@ -265,8 +265,8 @@ struct Sampling {
 }
 
 impl Gpu {
-    /// A texture that is read as the simulator reads it: the texel that unnormalised coordinates fall into, clamped to the
-    /// edge.
+    /// A texture that is read as the simulator reads it: the texel that unnormalised coordinates
+    /// fall into, clamped to the edge.
     pub fn texture(&self, width: u32, height: u32, texels: &[u8]) -> Result<Texture<'_>, Failure> {
         let row = width as usize * 16;
         let pitch = row.next_multiple_of(PITCH_BYTES);
@@ -346,7 +346,7 @@ impl Module<'_> {
         gpu.wait()
     }
 
-    /// Where a variable of the module lies.
+    /// Address of a variable of the module.
     pub fn global(&self, name: &str) -> Result<Address, Failure> {
         let (mut address, mut bytes, name) = (0, 0, CString::new(name).unwrap_or_default());
         type Find = unsafe extern "C" fn(*mut Address, *mut usize, Handle, *const c_char) -> c_int;

@@ -1,7 +1,7 @@
 //! Whole programs: the examples and generated ones, each as it is and after pipelines.
 //!
-//! A program is a text and what is done to it; it becomes a module when its turn comes, so that a list of thousands costs
-//! nothing and a worker that takes over in the middle starts there.
+//! A program is a text and what is done to it; it becomes a module when its turn comes, so that a
+//! list of thousands costs nothing and a worker that takes over in the middle starts there.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ use warpscope_core::text::{self, Severity};
 use warpscope_core::verify;
 use warpscope_testkit::{emit, modifiers, recipe, repeats, scattered, shades, subscripts, sums, together};
 
-/// What programs go through. `infer-space` stands in front of what PTX goes through, as whoever loads PTX runs it.
+/// Pipelines for programs. `infer-space` comes before those for PTX, as loading PTX runs it.
 pub const PIPELINES: [&str; 11] = [
     "",
     "@ptxas",
@@ -54,7 +54,7 @@ enum Text {
 }
 
 impl Program {
-    /// The same with the licence to treat floats as real numbers, or without it.
+    /// Sets whether floats may be treated as real numbers.
     pub fn with_fast_math(self, fast_math: bool) -> Program {
         Program { fast_math, ..self }
     }
@@ -72,7 +72,7 @@ impl Program {
         }
     }
 
-    /// What is run: the module after the pipeline, and its launches.
+    /// Module after the pipeline, and its launches.
     pub fn prepared(&self) -> Result<(Module, Vec<Launch>), String> {
         let mut module = match &self.text {
             Text::Wir(source) => {
@@ -138,7 +138,7 @@ pub fn examples_after(folder: &Path, pipelines: &[&'static str]) -> Result<Vec<P
     Ok(texts.into_iter().flat_map(after).collect())
 }
 
-/// What lanes do together, each form as it is and after two pipelines.
+/// Programs with operations across lanes, each form as it is and after two pipelines.
 pub fn together() -> Vec<Program> {
     let of = |(name, source): (String, String)| {
         ["", "@ptxas", "ssrqp"].map(|pipeline| Program::new(&name, &Text::Wir(source.clone()), pipeline))

@@ -1,17 +1,19 @@
-//! What passes save on the GPU beside what the simulator says, on the kernels written for them.
+//! Savings of passes on the GPU beside those in the simulator, on the kernels written for them.
 //!
 //! ```text
 //! kernel      variant     time by that of the first variant:    simulated   measured   with all multiprocessors full
 //! ```
 //!
-//! One block runs, so that what is measured is one multiprocessor, as in the simulator: from the first clock that a warp
-//! reads to the last. The rest stays different: a multiprocessor has four schedulers where the model has one, the
-//! assembler optimises once more, and between launches the second-level cache keeps what the simulator starts without. So
-//! the cycles themselves say little, and ratios are compared.
+//! One block runs, so that what is measured is one multiprocessor, as in the simulator: from the
+//! first clock that a warp reads to the last. The rest stays different: a multiprocessor has four
+//! schedulers where the model has one, the assembler optimises once more, and between launches the
+//! second-level cache keeps what the simulator starts without. So the cycles themselves say little,
+//! and ratios are compared.
 //!
-//! A block of a few warps leaves a scheduler one, and waits wherever that one waits. So some kernels are measured once more
-//! with as many threads as the GPU has room for, and more behind them: they do again and again what the first block does, to
-//! the same memory, and what counts is the time that all of them take.
+//! A block of a few warps leaves a scheduler one, and waits wherever that one waits. So some
+//! kernels are measured once more with as many threads as the GPU has room for, and more behind
+//! them: they do again and again what the first block does, to the same memory, and what counts is
+//! the time that all of them take.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -33,7 +35,7 @@ struct Suite {
     is_filled: bool,
 }
 
-/// Where kernels come from.
+/// Sources of kernels.
 enum Kernels {
     /// The PTX of a folder of examples.
     Folder(&'static str),
@@ -43,7 +45,7 @@ enum Kernels {
     Spread(&'static [(&'static str, &'static str)]),
 }
 
-/// What a launch says whose lanes stay together, and what it says in its place if they part.
+/// Settings of a launch whose lanes stay together, and their replacement for lanes that diverge.
 const TOGETHER: [&str; 2] = ["spread = 0", "spread = 1"];
 
 const SCALAR_REPLACEMENT: [&str; 5] =
@@ -93,16 +95,16 @@ const MOST_THREADS: u32 = 2048;
 const MOST_THREADS_OF_BLOCK: u32 = 1024;
 const MOST_DEEP: u32 = 64;
 
-/// What all blocks take at least where the multiprocessors are full, so that beginning and end weigh little.
+/// Least time of all blocks on full multiprocessors, so that beginning and end weigh little.
 const FULL_LAUNCH: Duration = Duration::from_millis(4);
 
 /// Ratios this near to one are neither better nor worse.
 const NOISE: f64 = 0.01;
 
-/// Where the kernels lie.
+/// Folder of the kernels.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Where the examples lie.
+    /// Folder of the examples.
     #[arg(long, default_value = "www/examples")]
     examples: PathBuf,
     /// Print the PTX in place of running it.
@@ -232,11 +234,11 @@ fn least_cycles(gpu: &Gpu, run: &Expected, text: &str) -> Result<u64> {
     Ok(least)
 }
 
-/// Nanoseconds of the whole GPU's time for what the first block does, where it is done by as many threads as there is room
-/// for, and more behind them; the least of some launches.
+/// Nanoseconds of the whole GPU's time for what the first block does, where it is done by as many
+/// threads as there is room for, and more behind them; the least of some launches.
 fn nanoseconds_when_full(gpu: &Gpu, run: &Expected, text: &str) -> Result<f64> {
-    // Each block is told that it is the first. Small ones come no faster than the GPU deals them out, so a block does the
-    // same several times, once for each place along `z`.
+    // Each block is told that it is the first. Small ones come no faster than the GPU deals them
+    // out, so a block does the same several times, once for each place along `z`.
     let [x, y, z] = run.block();
     anyhow::ensure!(z == 1, "`{}` has blocks that extend along `z`", run.kernel);
     let times = (MOST_THREADS_OF_BLOCK / run.threads().max(1)).clamp(1, MOST_DEEP);

@@ -1,4 +1,5 @@
-//! Prints the k-th generated program, to see what tests are made of: `cargo run -p warpscope-testkit --example generate 7`.
+//! Prints the k-th generated program, to see what tests are made of: `cargo run -p
+//! warpscope-testkit --example generate 7`.
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;

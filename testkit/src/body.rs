@@ -41,7 +41,7 @@ impl Emitter {
         }
     }
 
-    /// What has been written.
+    /// Returns the text so far.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -412,7 +412,8 @@ impl Emitter {
         pool_register(kind, index)
     }
 
-    /// Where a result goes. One that may not be written in every lane goes to the pool, whose registers are all assigned.
+    /// Chooses a destination. One that may not be written in every lane goes to the pool, whose
+    /// registers are all assigned.
     fn dst(&mut self, kind: Kind, index: u8, partial: bool) -> String {
         if index < 128 || partial {
             return pool_register(kind, index);
@@ -430,7 +431,7 @@ struct Access {
     address: String,
 }
 
-/// What a load writes.
+/// Type of the loaded value.
 enum Loaded {
     One(Kind),
     Two(Kind),

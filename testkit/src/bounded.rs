@@ -1,4 +1,5 @@
-//! Programs that load from an array of known size by an index that arithmetic, branches and loops keep within it, or nearly.
+//! Programs that load from an array of known size by an index that arithmetic, branches and loops
+//! keep within it, or nearly.
 //!
 //! ```text
 //! i = and.b32 n, 127                 an index from what differs by launch, by lane or by memory, in a few steps;
@@ -69,7 +70,7 @@ pub struct Bounded {
     given: [u8; 2],
     operations: Vec<Operation>,
     comparisons: Vec<Comparison>,
-    /// What is added each round, and whether it is compared at the loop's head.
+    /// Increment of each round, and whether it is compared at the loop's head.
     counted: Option<(u8, Comparison, bool)>,
     /// In the loop, or behind the comparisons.
     late: Vec<Operation>,
@@ -143,7 +144,10 @@ pub fn program(recipe: &Bounded) -> String {
         comparison.write(&mut text, &format!("c{index}"), &format!("b{index}"), "done");
         let _ = writeln!(text, "b{index}:");
     }
-    text.push_str("    br head\nhead:\n    fuel = sub.u32 fuel, 1\n    out = setp.eq.u32 fuel, 0\n    br out, done, more\nmore:\n");
+    text.push_str(
+        "    br head\nhead:\n    fuel = sub.u32 fuel, 1\n    out = setp.eq.u32 fuel, 0\n    br out, done, \
+                   more\nmore:\n",
+    );
     if let Some((_, comparison, true)) = &recipe.counted {
         comparison.write(&mut text, "again", "body", "done");
     } else {
@@ -197,7 +201,8 @@ pub fn program(recipe: &Bounded) -> String {
     let _ = writeln!(
         text,
         "launch k {{\n    grid 1\n    block {THREADS}\n    warp {THREADS}\n    n = {n}\n    m = {m}\n    \
-         x = buffer s32[{THREADS}] random(-70, 140)\n    y = buffer u32[{THREADS}] const 0\n    side = draws true 0.5\n}}"
+         x = buffer s32[{THREADS}] random(-70, 140)\n    y = buffer u32[{THREADS}] const 0\n    side = draws true \
+         0.5\n}}"
     );
     text
 }
@@ -247,7 +252,7 @@ fn bits(which: u8) -> i64 {
     NUMBERS[usize::from(which) % NUMBERS.len()]
 }
 
-/// The same, with its sign.
+/// Returns the number with its sign.
 fn signed(which: u8) -> i64 {
     i64::from(bits(which) as u32 as i32)
 }

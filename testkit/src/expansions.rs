@@ -6,8 +6,8 @@
 //! %r4             goes into a fourth buffer
 //! ```
 //!
-//! A test holds them against the PTX ISA; where there is a GPU, what it does with the PTX as it stands is held against what
-//! has been read of it.
+//! A test holds them against the PTX ISA; where there is a GPU, what it does with the PTX as it
+//! stands is held against what has been read of it.
 
 use std::fmt::Write;
 
@@ -84,7 +84,7 @@ pub fn all() -> Vec<Expansion> {
     all
 }
 
-/// What sets `%r4` to the two words of `%rd5`, or of `%rd6` and `%rd5`, mixed.
+/// Instruction that sets `%r4` to the two words of `%rd5`, or of `%rd6` and `%rd5`, mixed.
 const OF_LONG: &str = "mov.b64 {%r5, %r6}, %rd5;\nshf.l.wrap.b32 %r6, %r6, %r6, 5;\nxor.b32 %r4, %r5, %r6;";
 
 fn of_bits() -> Vec<String> {
@@ -170,7 +170,8 @@ fn comparisons() -> Vec<(String, &'static str)> {
     }
     for which in ["min", "max", "min.ftz", "max.ftz"] {
         let lines = format!(
-            "{{.reg .f32 %f<3>;\nmov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\n{which}.NaN.f32 %f1, %f1, %f2;\nmov.b32 %r4, %f1;}}"
+            "{{.reg .f32 %f<3>;\nmov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\n{which}.NaN.f32 %f1, %f1, %f2;\nmov.b32 %r4, \
+             %f1;}}"
         );
         list.push((lines, "f32"));
     }
@@ -334,7 +335,8 @@ fn functions() -> Vec<(String, &'static str)> {
         list.push((format!("{function}.approx.f16x2 %r4, %r1;"), "f16"));
         list.push((
             format!(
-                "{{.reg .b16 %h<3>;\nmov.b32 {{%h1, %h2}}, %r1;\n{function}.approx.f16 %h1, %h1;\nmov.b32 %r4, {{%h1, %h2}};}}"
+                "{{.reg .b16 %h<3>;\nmov.b32 {{%h1, %h2}}, %r1;\n{function}.approx.f16 %h1, %h1;\nmov.b32 %r4, {{%h1, \
+                 %h2}};}}"
             ),
             "f16",
         ));
@@ -342,7 +344,8 @@ fn functions() -> Vec<(String, &'static str)> {
     list
 }
 
-/// Each thread copies 16 bytes of the third buffer, which 4 of them share, to shared memory, and takes its word of them.
+/// Each thread copies 16 bytes of the third buffer, which 4 of them share, to shared memory, and
+/// takes its word of them.
 pub fn copies() -> Vec<String> {
     let with = |copy: &str| {
         format!(
@@ -375,7 +378,7 @@ pub fn copies() -> Vec<String> {
     list
 }
 
-/// What lanes of a warp, and warps of a block, do together.
+/// Operations across lanes of a warp, and across warps of a block.
 fn of_warps() -> Vec<String> {
     let mut list = Vec::new();
     for operation in ["add.u32", "add.s32", "min.u32", "max.u32", "min.s32", "max.s32", "and.b32", "or.b32", "xor.b32"]

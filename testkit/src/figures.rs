@@ -14,8 +14,8 @@ use warpscope_core::trace::{Fact, Remark};
 
 use crate::laws;
 
-/// The examples of the page in a folder, by name, with every thread a warp of its own, so that warps go the ways of the paths,
-/// and with the profile of that run.
+/// The examples of the page in a folder, by name, with every thread a warp of its own, so that
+/// warps go the ways of the paths, and with the profile of that run.
 pub fn figures(folder: &str) -> Vec<(String, Module)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/examples").join(folder);
     let mut figures = Vec::new();

@@ -4,8 +4,9 @@
 //! cvt.rzi.sat.s8.f32      k17: a = ld.f32 x0[i] ; v = cvt.rzi.sat.s8.f32 a ; st.s8 r0[i], v
 //! ```
 //!
-//! A form is a spelling that the text IR accepts: the root with each type and modifier that fit each other. Operands are
-//! edges of their type as often as anything else; 16-bit operands of a form that has one are all there are.
+//! A form is a spelling that the text IR accepts: the root with each type and modifier that fit
+//! each other. Operands are edges of their type as often as anything else; 16-bit operands of a
+//! form that has one are all there are.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -56,8 +57,8 @@ pub fn module(group: &[Opcode]) -> Module {
     check(&source).module
 }
 
-/// A launch for each form of a group, with so many tuples of operands, a multiple of 256; from [`MANY`] on with all there
-/// are where a form has one operand of 16 bits.
+/// A launch for each form of a group, with so many tuples of operands, a multiple of 256; from
+/// [`MANY`] on with all there are where a form has one operand of 16 bits.
 pub fn launches(group: &[Opcode], tuples: u32) -> Vec<Launch> {
     group.iter().enumerate().map(|(place, &form)| launch(place, form, tuples)).collect()
 }
@@ -240,8 +241,9 @@ impl Draws {
         bits & ty.mask()
     }
 
-    /// Zeros, infinities, NaN with payloads, subnormal numbers, the ends of the range, halves and what lies beside them,
-    /// numbers near one and those near the ends of integers' ranges, any bits.
+    /// Zeros, infinities, NaN with payloads, subnormal numbers, the ends of the range, halves and
+    /// what lies beside them, numbers near one and those near the ends of integers' ranges, any
+    /// bits.
     fn float(&mut self, ty: Type) -> u64 {
         let (fraction, bias) = match ty {
             Type::F16 => (10, 15_u64),

@@ -1,4 +1,4 @@
-//! What has to hold for any bytes at all: nothing panics, nothing runs away, and what is accepted is understood.
+//! Laws for any bytes at all: nothing panics, nothing runs away, and what is accepted is understood.
 //!
 //! The fuzz targets call these functions, and so do the tests that replay `corpus/`.
 
@@ -25,8 +25,8 @@ pub fn wir(data: &[u8]) {
     }
 }
 
-/// A PTX text: errors lie inside it; what was loaded can be printed, and is a good program unless the verifier says that
-/// the PTX itself reads what it never wrote.
+/// A PTX text: errors lie inside it; what was loaded can be printed, and is a good program unless
+/// the verifier says that the PTX itself reads what it never wrote.
 pub fn ptx(data: &[u8]) {
     let Ok(source) = std::str::from_utf8(data) else { return };
     let imported = ptx::import(source);

@@ -1,4 +1,4 @@
-//! What has to hold for every program and every pass.
+//! Laws for every program and every pass.
 //!
 //! Each law is a function that gives what it found broken as a text to read: the golden runner, the tests on generated
 //! programs and the fuzz targets all ask these same questions.
@@ -57,7 +57,8 @@ pub fn profiled(source: &str, seed: u64) -> Law<Module> {
     well_formed(&print(&module))
 }
 
-/// A program with a profile whose paths can only be estimated: of its counts of edges, or of some that contradict each other.
+/// A program with a profile whose paths can only be estimated: of its counts of edges, or of some
+/// that contradict each other.
 pub fn with_estimated_paths(module: &Module, seed: u64) -> Module {
     let mut module = module.clone();
     for func in module.funcs.values_mut() {
@@ -72,8 +73,8 @@ pub fn with_estimated_paths(module: &Module, seed: u64) -> Module {
     module
 }
 
-/// Pipelines that each do nothing wrong to a program with its profile, the first two also where its paths are estimated:
-/// every step is sound, memory stays the same, and a second run finds nothing.
+/// Pipelines that each do nothing wrong to a program with its profile, the first two also where its
+/// paths are estimated: every step is sound, memory stays the same, and a second run finds nothing.
 pub fn are_sound_with_profile(pipelines: &[&str], source: &str, seed: u64) -> Law {
     let of_program = |message: String| format!("{message}\nthe program:\n{source}");
     let module = profiled(source, seed).map_err(of_program)?;
@@ -132,9 +133,9 @@ const COMES_TO_AN_END: [(&str, usize); 2] = [("ssrqp-s", 5), ("ssrqp", 5)];
 /// The rules of missed remarks by which a pass says that it stopped before everything was found.
 const SAYS_WHY_NOT: [&str; 4] = ["budget", "limit", "max-rounds", "small-share"];
 
-/// Running any step of a pipeline a second time, right after the first, changes nothing, or the first one said why not. What
-/// documents that it may find more finds nothing after a few runs; what runs the launch to decide may find more in a
-/// function only if another one has changed.
+/// Running any step of a pipeline a second time, right after the first, changes nothing, or the
+/// first one said why not. What documents that it may find more finds nothing after a few runs;
+/// what runs the launch to decide may find more in a function only if another one has changed.
 pub fn a_second_run_finds_nothing(module: &Module, steps: &[Step], fast_math: bool) -> Law {
     let mut current = module.clone();
     for step in steps.iter().filter(|step| step.enabled) {
@@ -175,7 +176,7 @@ pub fn memory_is_the_same(before: &Module, after: &Module, fast_math: bool) -> L
     Memory::of(before, fast_math).is_the_same_after(after)
 }
 
-/// What a program leaves in memory, found once for all programs that are held against it.
+/// Memory that a program leaves, computed once for all programs that are compared with it.
 pub struct Memory<'a> {
     before: &'a Module,
     text: String,

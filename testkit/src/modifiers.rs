@@ -7,9 +7,10 @@
 //! v3 = add.rm.f32 x, y                 the same but for how it is rounded
 //! ```
 //!
-//! In the programs of the other generators most modifiers are rare, and two operations that are equal but for them rarer
-//! still, so that a pass may take one for the other and nobody notices. Here there are a few operands and operations, and
-//! each result is stored: by lanes, in two blocks of which some lanes leave out the second.
+//! In the programs of the other generators most modifiers are rare, and two operations that are
+//! equal but for them rarer still, so that a pass may take one for the other and nobody notices.
+//! Here there are a few operands and operations, and each result is stored: by lanes, in two blocks
+//! of which some lanes leave out the second.
 
 use std::fmt::Write;
 
@@ -19,7 +20,7 @@ use proptest::prelude::{Strategy, any};
 /// A program, before it is written.
 #[derive(Clone, Debug)]
 pub struct Modifiers {
-    /// Of the first block, and of the second.
+    /// Instructions of the first block, and of the second.
     blocks: [Vec<Inst>; 2],
 }
 
@@ -41,8 +42,10 @@ pub fn modifiers() -> impl Strategy<Value = Modifiers> {
 pub fn program(recipe: &Modifiers) -> String {
     let results: usize = recipe.blocks.iter().map(Vec::len).sum();
     let mut text = String::from(
-        "kernel k(i: ptr.global, f: ptr.global, o: ptr.global) {\nentry:\n    at = mul.u32 %tid, 2\n    a = ld.global.u32 i[at]\n    \
-         b = ld.global.u32 i[at + 1]\n    x = ld.global.f32 f[at]\n    y = ld.global.f32 f[at + 1]\n    q = setp.lt.u32 a, 3\n    \
+        "kernel k(i: ptr.global, f: ptr.global, o: ptr.global) {\nentry:\n    at = mul.u32 %tid, 2\n    a = \
+         ld.global.u32 i[at]\n    \
+         b = ld.global.u32 i[at + 1]\n    x = ld.global.f32 f[at]\n    y = ld.global.f32 f[at + 1]\n    q = \
+         setp.lt.u32 a, 3\n    \
          r = setp.gt.f32 x, y\n",
     );
     let _ = writeln!(text, "    out = mul.u32 %tid, {results}");

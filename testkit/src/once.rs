@@ -20,9 +20,9 @@ pub enum Statement {
     Pure(u8, u8, u8),
     /// A register from memory.
     Load(u8),
-    /// What everything goes into, multiplied, added to or replaced.
+    /// Operation that mixes a value into the accumulator: multiply, add or replace.
     Mix(u8, u8),
-    /// What everything goes into is stored.
+    /// Store of the accumulator.
     Store,
     /// Two arms.
     Branch(u8, Vec<Statement>, Vec<Statement>),
@@ -58,8 +58,10 @@ pub fn program(statements: &[Statement]) -> String {
     writer.line("st.global.u32 y[i], t");
     let Writer { text, stores, .. } = writer;
     format!(
-        "kernel k(x: ptr.global restrict, y: ptr.global restrict) {{\nentry:\n    i = mov.u32 %tid\n    t = mov.u32 1\n{text}    \
-         ret\n}}\n\nlaunch k {{\n    block 32\n    warp 8\n    x = buffer u32[512] random(0, 3) zero 0.5 coherence 0.7\n    \
+        "kernel k(x: ptr.global restrict, y: ptr.global restrict) {{\nentry:\n    i = mov.u32 %tid\n    t = mov.u32 \
+         1\n{text}    \
+         ret\n}}\n\nlaunch k {{\n    block 32\n    warp 8\n    x = buffer u32[512] random(0, 3) zero 0.5 coherence \
+         0.7\n    \
          y = buffer u32[{}] const 7\n}}\n",
         32 * (stores + 1)
     )

@@ -21,7 +21,7 @@ impl Kind {
     /// Every kind.
     pub const ALL: [Kind; 6] = [Kind::U32, Kind::S32, Kind::F32, Kind::F64, Kind::U64, Kind::Pred];
 
-    /// What the names of its registers begin with, and how many the pool has.
+    /// Prefix of its registers' names, and the size of the pool.
     pub const fn pool(self) -> (&'static str, usize) {
         match self {
             Kind::U32 => ("u", 5),
@@ -58,7 +58,7 @@ impl Kind {
     }
 }
 
-/// What an operand position takes.
+/// Kind of operand of a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arg {
     /// A register of the kind, or a number.

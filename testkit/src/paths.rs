@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use warpscope_core::graph::{Cfg, PathNumbering};
 use warpscope_core::ir::{Block, Module, Profile};
 
-/// Declares for each function that at most so many of its acyclic paths were executed, and how often. Equal seeds give equal
-/// profiles.
+/// Declares for each function that at most so many of its acyclic paths were executed, and how
+/// often. Equal seeds give equal profiles.
 pub fn declare(module: &mut Module, count: usize, seed: u64) {
     for func in module.funcs.values_mut() {
         let cfg = Cfg::compute(func);

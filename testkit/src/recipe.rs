@@ -1,4 +1,4 @@
-//! What a generated program is made of, before it has names: plain data that `proptest` draws and shrinks.
+//! Recipe of a generated program, before it has names: plain data that `proptest` draws and shrinks.
 //!
 //! Every number here is taken modulo whatever it chooses from when the program is written, so each recipe is a
 //! well-typed program: registers are assigned before they are read, every loop ends, every access stays inside its
@@ -12,9 +12,9 @@ use proptest::prelude::*;
 pub struct Recipe {
     /// How it is run.
     pub launch: LaunchRecipe,
-    /// What the helper function does.
+    /// Statements of the helper function.
     pub helper: Vec<Statement>,
-    /// What the kernel does.
+    /// Statements of the kernel.
     pub body: Vec<Statement>,
     /// Which registers are stored at the end, one bit each: what nobody stores may be dead.
     pub observed: u32,
@@ -160,8 +160,10 @@ pub fn statement(depth: u32, pure: bool) -> BoxedStrategy<Statement> {
     let straight = if pure {
         compute.boxed()
     } else {
-        prop_oneof![12 => compute, 4 => load, 4 => store, 1 => count, 1 => draw, 1 => call, 1 => exchange, 1 => converge]
-            .boxed()
+        prop_oneof![
+            12 => compute, 4 => load, 4 => store, 1 => count, 1 => draw, 1 => call, 1 => exchange, 1 => converge
+        ]
+        .boxed()
     };
     if depth == 0 {
         return straight;

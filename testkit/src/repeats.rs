@@ -6,16 +6,17 @@
 //! c = ld.global.u32 m[t] ; d = mul.u32 c, 3      and so does what is computed from it
 //! ```
 //!
-//! In the programs of [`crate::recipe`] an expression comes twice by chance only, and hardly ever on both sides of what
-//! changes it. Here are few operations, few constants and little memory of each thread, two words in each of two spaces, and
-//! mostly an operand is what was computed just before, so that nearly everything has been done before: loads of a word, of
-//! both together or of a byte of one, votes under changing lanes, and what is computed from these. A function that is called
-//! changes memory as well. Most results have registers of their own, so that they are there
-//! still. Parts follow one another; some lanes may do one thing in between and the others another one, or all go through it
-//! several times.
+//! In the programs of [`crate::recipe`] an expression comes twice by chance only, and hardly ever
+//! on both sides of what changes it. Here are few operations, few constants and little memory of
+//! each thread, two words in each of two spaces, and mostly an operand is what was computed just
+//! before, so that nearly everything has been done before: loads of a word, of both together or of
+//! a byte of one, votes under changing lanes, and what is computed from these. A function that is
+//! called changes memory as well. Most results have registers of their own, so that they are there
+//! still. Parts follow one another; some lanes may do one thing in between and the others another
+//! one, or all go through it several times.
 //!
-//! A thread has its memory for itself, but for what it exchanges with its neighbour between barriers, so that the order of
-//! threads makes no difference.
+//! A thread has its memory for itself, but for what it exchanges with its neighbour between
+//! barriers, so that the order of threads makes no difference.
 
 use std::fmt::Write;
 
@@ -58,7 +59,7 @@ pub struct Repeats {
 #[derive(Clone, Debug)]
 struct Part {
     insts: Vec<Inst>,
-    /// What only some lanes do, and what the others do.
+    /// Statements of some lanes, and those of the others.
     sides: Option<[Vec<Inst>; 2]>,
     is_repeated: bool,
 }
@@ -86,7 +87,7 @@ pub fn repeats() -> impl Strategy<Value = Repeats> {
 }
 
 impl Repeats {
-    /// The same without loads of two words, which may be put together from what stands in registers that they write, in an
+    /// Removes loads of two words, which may be put together from registers that they write, in an
     /// order that a first run does not find.
     pub fn without_vectors(mut self) -> Repeats {
         for Part { insts, sides, .. } in &mut self.parts {
@@ -101,7 +102,8 @@ impl Repeats {
 pub fn program(recipe: &Repeats) -> String {
     let mut text = format!(
         "    shared s: u32[{}]\nentry:\n    t = mov.u32 %tid\n    p = setp.lt.u32 t, 40\n    \
-         q = setp.ne.u32 t, 3\n    word = mul.u32 t, 2\n    next = add.u32 word, 1\n    byte = mul.u32 t, 8\n    other = xor.b32 word, 2\n    st.shared.v2.u32 s[word], {{t, 5}}\n",
+         q = setp.ne.u32 t, 3\n    word = mul.u32 t, 2\n    next = add.u32 word, 1\n    byte = mul.u32 t, 8\n    \
+         other = xor.b32 word, 2\n    st.shared.v2.u32 s[word], {{t, 5}}\n",
         2 * THREADS
     );
     for register in 0..REGISTERS {
@@ -137,7 +139,8 @@ pub fn program(recipe: &Repeats) -> String {
     }
     let words = THREADS * (u32::from(REGISTERS) + computed.count);
     format!(
-        "{CHANGE}kernel k(m: ptr.global restrict, o: ptr.global restrict) {{\n{text}    ret\n}}\nlaunch k {{\n    block {THREADS}\n    \
+        "{CHANGE}kernel k(m: ptr.global restrict, o: ptr.global restrict) {{\n{text}    ret\n}}\nlaunch k {{\n    \
+         block {THREADS}\n    \
          m = buffer u32[{}] random(0, 9)\n    o = buffer u32[{words}] const 0\n}}\n",
         2 * THREADS
     )
@@ -163,7 +166,7 @@ impl Computed {
 }
 
 impl Inst {
-    /// Where all threads come by, they may tell each other something as well.
+    /// Writes operations across threads where all threads come by.
     fn write_for_all(&self, text: &mut String, computed: &mut Computed) {
         let [x, y] = self.choices;
         if self.form != EXCHANGE {

@@ -6,10 +6,10 @@
 //!     br b0
 //! ```
 //!
-//! In the programs of [`crate::recipe`] every register has a value from the start. Here most have one definition or two,
-//! in any block of a graph of any shape, and are read wherever some path has assigned them: what holds behind *the*
-//! definition of a register need not hold where it is read. Every path runs out of fuel in the end, and the last block
-//! stores all registers.
+//! In the programs of [`crate::recipe`] every register has a value from the start. Here most have
+//! one definition or two, in any block of a graph of any shape, and are read wherever some path has
+//! assigned them: what holds behind *the* definition of a register need not hold where it is read.
+//! Every path runs out of fuel in the end, and the last block stores all registers.
 
 use std::fmt::Write;
 

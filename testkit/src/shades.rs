@@ -63,7 +63,10 @@ fn statement() -> BoxedStrategy<Statement> {
 /// The program as text.
 pub fn program(recipe: &Shades) -> String {
     let mut writer = Writer { text: String::new(), blocks: 0, loops: 0 };
-    writer.text.push_str("kernel k(x: ptr.global restrict, z: ptr.global restrict, o: ptr.global restrict, w: ptr.global restrict) {\nentry:\n");
+    writer.text.push_str(
+        "kernel k(x: ptr.global restrict, z: ptr.global restrict, o: ptr.global restrict, w: \
+                          ptr.global restrict) {\nentry:\n",
+    );
     writer.line(format_args!("at = mul.u32 %tid, {PART}"));
     writer.line(format_args!("out = mul.u32 %tid, 4"));
     for word in 0..4 {
@@ -82,8 +85,10 @@ pub fn program(recipe: &Shades) -> String {
     let draws = format!("zero 0.{} coherence {:.1}", recipe.zero, f64::from(recipe.coherence) / 10.0);
     let _ = writeln!(
         writer.text,
-        "}}\nlaunch k {{\n    grid 1\n    block {THREADS}\n    warp 8\n    x = buffer f32[{words}] random(-1, 1) {draws}\n    \
-         z = buffer u32[{words}] random(0, 9) {draws}\n    o = buffer f32[{outputs}] const 0\n    w = buffer u32[{outputs}] const 0\n}}"
+        "}}\nlaunch k {{\n    grid 1\n    block {THREADS}\n    warp 8\n    x = buffer f32[{words}] random(-1, 1) \
+         {draws}\n    \
+         z = buffer u32[{words}] random(0, 9) {draws}\n    o = buffer f32[{outputs}] const 0\n    w = buffer \
+         u32[{outputs}] const 0\n}}"
     );
     writer.text
 }

@@ -16,7 +16,7 @@ use warpscope_core::sim::{Knob, Progress, Settings, Simulation};
 /// The nodes in order; each goes on to the ones that many places further, or to the end where there are not so many.
 pub type Steps = Vec<(usize, usize)>;
 
-/// Where a node goes; the end is a node as well.
+/// Targets of a node; the end is a node as well.
 pub fn targets(steps: &[(usize, usize)], node: usize) -> [usize; 2] {
     let (first, second) = steps[node];
     [first, second].map(|step| (node + step).min(steps.len()))
@@ -74,12 +74,15 @@ pub fn write_profile(text: &mut String, steps: &[(usize, usize)], entry: &str, f
     text.push_str("    }\n");
 }
 
-/// The graph in a loop: each of 24 threads goes round four times, on ways that a buffer tells, and stores `y` in the end.
-/// `start` sets what bodies read; `i` is the thread, `trip` counts from 0, and of `m` and `q` each thread has four elements.
+/// The graph in a loop: each of 24 threads goes round four times, on ways that a buffer tells, and
+/// stores `y` in the end. `start` sets what bodies read; `i` is the thread, `trip` counts from 0,
+/// and of `m` and `q` each thread has four elements.
 pub fn looping(steps: &[(usize, usize)], start: &str, body: impl FnMut(usize) -> String) -> String {
     let mut text = format!(
-        "kernel k(ways: ptr.global restrict, o: ptr.global restrict, m: ptr.global, q: ptr.global restrict) {{\nstart:\n    \
-         i = mov.u32 %tid\n{start}    trip = mov.u32 0\n    br head\nhead:\n    choices = ld.global.u32 ways[4*i + trip]\n    br n0\n",
+        "kernel k(ways: ptr.global restrict, o: ptr.global restrict, m: ptr.global, q: ptr.global restrict) \
+         {{\nstart:\n    \
+         i = mov.u32 %tid\n{start}    trip = mov.u32 0\n    br head\nhead:\n    choices = ld.global.u32 ways[4*i + \
+         trip]\n    br n0\n",
     );
     write_blocks(&mut text, steps, body);
     text.push_str(

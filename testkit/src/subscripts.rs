@@ -8,8 +8,9 @@
 //!     br coin, b0, b3
 //! ```
 //!
-//! Every thread has a part of each buffer for itself, so that no thread sees what another one stores. Everything that is
-//! loaded goes into a sum that is stored in the end. Every path runs out of fuel, and subscripts stay within the part.
+//! Every thread has a part of each buffer for itself, so that no thread sees what another one
+//! stores. Everything that is loaded goes into a sum that is stored in the end. Every path runs out
+//! of fuel, and subscripts stay within the part.
 
 use std::fmt::Write;
 
@@ -44,7 +45,7 @@ pub struct Subscripts {
 #[derive(Clone, Debug)]
 struct Block {
     insts: Vec<Inst>,
-    /// What is asked, and where control goes.
+    /// Condition and targets of the jump.
     jump: (Option<u8>, u8, u8),
 }
 
@@ -141,7 +142,8 @@ pub fn program(recipe: &Subscripts) -> String {
     let given = if recipe.is_bare { given.as_str() } else { "" };
     let _ = writeln!(
         text,
-        "launch k {{\n    grid 1\n    block {threads}\n    warp {THREADS}\n    n = 5\n{given}    x = buffer u32[{words}] random(0, 99)\n    \
+        "launch k {{\n    grid 1\n    block {threads}\n    warp {THREADS}\n    n = 5\n{given}    x = buffer \
+         u32[{words}] random(0, 99)\n    \
          y = buffer u32[{words}] random(0, 99)\n    o = buffer u32[{}] const 0\n    side = draws true 0.5\n    \
          turn = draws true 0.5\n}}",
         threads * 4

@@ -6,10 +6,10 @@
 //! r0 = add.u32 v2, v1          and sometimes overwriting what the tree began with
 //! ```
 //!
-//! In the programs of [`crate::recipe`] operations follow one another at random, so that trees of one operation are rare
-//! and small. Here a program has few operations, and an operand is mostly what was computed just before. Blocks follow one
-//! another; each may be left out, or gone through several times. A few registers are stored at the end, so that the others
-//! may go away.
+//! In the programs of [`crate::recipe`] operations follow one another at random, so that trees of
+//! one operation are rare and small. Here a program has few operations, and an operand is mostly
+//! what was computed just before. Blocks follow one another; each may be left out, or gone through
+//! several times. A few registers are stored at the end, so that the others may go away.
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ const TURNS: u8 = 3;
 #[derive(Clone, Debug)]
 pub struct Sums {
     blocks: Vec<Block>,
-    /// By register: is it stored at the end?
+    /// Whether each register is stored at the end, a bit each.
     stored: u8,
 }
 

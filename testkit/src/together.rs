@@ -1,4 +1,5 @@
-//! Programs of what lanes do together: votes, shuffles, matches, reductions, barriers and atomics, each form in a program of its own.
+//! Programs of what lanes do together: votes, shuffles, matches, reductions, barriers and atomics,
+//! each form in a program of its own.
 //!
 //! ```text
 //! p = setp.ne.u32 flag, 0 ; v = vote.ballot.b32 p     by all lanes, and by those that a branch sends there

@@ -8,8 +8,9 @@
 //!                                    }
 //! ```
 //!
-//! One way of a branch is taken each time, or the counts of both add up to at least all executions; some blocks never ran,
-//! and some are not told of. Which, follows from a seed, so that a recipe keeps its program.
+//! One way of a branch is taken each time, or the counts of both add up to at least all executions;
+//! some blocks never ran, and some are not told of. Which, follows from a seed, so that a recipe
+//! keeps its program.
 
 use std::fmt::Write;
 

@@ -2,8 +2,8 @@
 
 use warpscope_core::ir::{Module, Profile, ZeroEntry, ZeroWrite};
 
-/// Declares for two thirds of a module's writes that they are zero with some probability, and for some of them that the one
-/// before is too. Equal seeds give equal profiles.
+/// Declares for two thirds of a module's writes that they are zero with some probability, and for
+/// some of them that the one before is too. Equal seeds give equal profiles.
 pub fn declare(module: &mut Module, seed: u32) {
     for func in module.funcs.values_mut() {
         let mut entries = Vec::new();

@@ -24,18 +24,18 @@ use crate::worker::{Engine, Listeners};
 /// milliseconds.
 const STOP_PAUSE_MS: f64 = 1_100.0;
 const ISSUE_PAUSE_MS: f64 = 160.0;
-/// The same between two moments of an inspection.
+/// Pause between two moments of an inspection at the usual pace, in milliseconds.
 pub const MOMENT_PAUSE_MS: f64 = 800.0;
 /// How long the state must rest before programs are run, in milliseconds.
 const RUN_PAUSE_MS: u32 = 120;
 
-/// What tells that somebody is about to do something.
+/// Events that announce an action of the user.
 const SIGNS_OF_A_HAND: [&str; 5] = ["pointermove", "pointerdown", "keydown", "wheel", "focusin"];
 
-/// Where the browser keeps the choice of colours.
+/// Key under which the browser stores the theme.
 const THEME_KEY: &str = "warpscope.theme";
 
-/// What the page is opened with.
+/// Properties of the page.
 #[derive(yew::Properties, PartialEq)]
 pub struct Properties {
     /// Answers to the first questions.
@@ -114,7 +114,7 @@ fn kept(notice: Option<&String>, act: &Callback<Action>) -> Html {
     }
 }
 
-/// What the page waits for. The styles show it when it has taken a moment, so that nothing flickers.
+/// Request that the page waits for. The styles show it when it has taken a moment, so that nothing flickers.
 fn waiting(lab: &Lab) -> Html {
     let what = match (lab.is_engine_ready, lab.looking, lab.running) {
         (true, true, _) => html! { "Working…" },
@@ -146,7 +146,7 @@ fn Running() -> Html {
     }
 }
 
-/// What an engine is made of: its code, and answers for the time before it is loaded.
+/// Parts of an engine: its code, and answers for the time before it is loaded.
 struct Parts {
     code: Compiled,
     record: Rc<Record>,

@@ -53,11 +53,11 @@ pub struct LineLevel {
     pub line: usize,
     /// 0 to 1.
     pub level: f64,
-    /// What stands beside the line.
+    /// Label beside the line.
     pub label: String,
 }
 
-/// What would become of a line.
+/// Predicted change of a line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PaintedLine {
     /// The line, from 1.
@@ -76,18 +76,18 @@ struct Mark<'a> {
     source: &'a str,
 }
 
-/// What an editor shows.
+/// Properties of an editor.
 #[derive(Properties, PartialEq)]
 pub struct Props {
-    /// What a screen reader calls it.
+    /// Label for screen readers.
     pub label: AttrLabel,
-    /// What it shows while empty.
+    /// Hint that it shows while empty.
     pub hint: AttrLabel,
     /// Its text; taken over when `version` changes, otherwise the person's typing leads.
     pub text: String,
     /// See `text`.
     pub version: u32,
-    /// What the text is written in.
+    /// Language of the text.
     pub language: Language,
     /// Its mistakes.
     pub diagnostics: Vec<Diagnostic>,
@@ -100,7 +100,7 @@ pub struct Props {
     /// Whether to scroll to them.
     #[prop_or_default]
     pub show_marked: bool,
-    /// What would become of lines.
+    /// Predicted changes of lines.
     #[prop_or_default]
     pub painted: Vec<PaintedLine>,
     /// How often lines ran.
@@ -108,7 +108,7 @@ pub struct Props {
     pub heat: Rc<Vec<LineLevel>>,
     /// Whether it is on another tab.
     pub hidden: bool,
-    /// Where to put the cursor, and a number that changes with every such wish.
+    /// Cursor position to jump to, and a number that changes with every request.
     #[prop_or_default]
     pub jump: Option<(usize, u32)>,
     /// A person changed the text.

@@ -10,13 +10,13 @@ pub struct Example {
     pub file: &'static str,
     /// The file of its launch, if that stands beside it.
     pub launch: Option<&'static str>,
-    /// What it is called.
+    /// Title of the example.
     pub title: &'static str,
-    /// What there is to see.
+    /// Summary of the example.
     pub summary: &'static str,
     /// The passes it is shown with, each with the knobs that are turned: `ssrqp[cost=machine]`.
     pub passes: &'static [&'static str],
-    /// What it is an example of: a pass, and the entry of its pipeline, from 1, at whose first change it opens. The first
+    /// Subject of the example: a pass, and the entry of its pipeline, from 1, at whose first change it opens. The first
     /// one counts where nobody asked for a pass; with none it opens at the end.
     pub shows: &'static [(&'static str, usize)],
     /// Whether its passes know a measured profile.
@@ -440,7 +440,7 @@ const PATHS: &[Example] = &[
     ),
 ];
 
-/// What Gupta, Berson and Fang's paper says of speculation, and what warps say to that.
+/// Examples of speculation in Gupta, Berson and Fang's paper, and their effect on warps.
 const SPECULATION: &[Example] = &[
     phase(
         "spec-pre/figure-11.wir",
@@ -476,7 +476,7 @@ pub fn of_pass(pass: &str) -> Vec<(&'static Example, usize)> {
 
 const FIRST: &str = include_str!("../../www/examples/first-look.wir");
 
-/// What a newcomer meets.
+/// Example that a newcomer meets.
 pub fn first() -> Shared {
     let (_, examples) = GALLERY[0];
     bench(&examples[0], None, FIRST.to_owned(), String::new())
@@ -554,7 +554,7 @@ mod tests {
         }
     }
 
-    /// Where the page stands when the example is open.
+    /// The view when the example is open.
     fn view(pass: &str, title: &str) -> View {
         let shared = opened(pass, title);
         let view = look(&shared, shared.position);

@@ -1,4 +1,4 @@
-//! What the page shows before its engine is there: the engine's answers to the questions that a newcomer's page asks,
+//! First view of the page without its engine: the engine's answers to the questions that a newcomer's page asks,
 //! computed when the page is built.
 //!
 //! ```text

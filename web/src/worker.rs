@@ -47,7 +47,7 @@ struct State {
     listeners: Listeners,
 }
 
-/// Who hears of an engine.
+/// Listeners of an engine.
 pub struct Listeners {
     /// A question has its answer.
     pub answered: Callback<(Request, Response)>,
@@ -274,7 +274,7 @@ impl Engine {
     }
 }
 
-/// What JavaScript says about a failure.
+/// Message of a JavaScript failure.
 fn describe(error: &JsValue) -> String {
     error
         .dyn_ref::<js_sys::Error>()

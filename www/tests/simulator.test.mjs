@@ -163,7 +163,7 @@ test("a kernel that never ends is stopped by hand, and by itself after a while",
   await pasteProgram(page, "kernel spin(x: ptr.global) {\nentry:\n    br entry\n}\n");
   await page.getByTestId("simulator-pane").getByRole("alert").first().waitFor({ timeout: 60_000 });
   const why = await page.getByTestId("simulator-pane").getByRole("alert").first().innerText();
-  assert.match(why, /allowance of [\d,]+ warp instructions/);
+  assert.match(why, /stopped after [\d,]+ warp instructions/i);
 });
 
 test("lanes of a warp wait for each other, or cannot where they are scheduled by the stack", async (t) => {
@@ -176,7 +176,7 @@ test("lanes of a warp wait for each other, or cannot where they are scheduled by
   await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
   await page.getByTestId("scheduling").selectOption("stack");
   const alert = page.getByTestId("simulator-pane").getByRole("alert").first();
-  await alert.filter({ hasText: "lanes that part run to where they meet" }).waitFor();
+  await alert.filter({ hasText: "diverged lanes run to where they reconverge" }).waitFor();
   await page.getByTestId("scheduling").selectOption("independent");
   await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
 });

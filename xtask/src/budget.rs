@@ -1,5 +1,5 @@
-//! Compressed sizes: of the first view, which is everything in `dist/` that the page loads before anybody clicks, and of the
-//! two engines, which every reader pays for after that.
+//! Compressed sizes: of the first view, which is everything in `dist/` that the page loads before
+//! anybody clicks, and of the two engines, which every reader pays for after that.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 
 use crate::{progress, workspace};
 
-/// What the first view should weigh at most, in bytes, compressed.
+/// Budget of the first view, in bytes, compressed.
 const BUDGET: usize = 500_000;
 
 /// Over the budget by more than this share, the build fails.
@@ -21,7 +21,7 @@ const TOLERANCE: f64 = 0.05;
 const ENGINE_GOAL: usize = 1_200_000;
 const ENGINE_LIMIT: usize = 2_150_000;
 
-/// What the page loads only when asked. A browser test holds the page to this list.
+/// Files that the page loads only on demand. A browser test compares the page with this list.
 const ON_DEMAND: [&str; 6] =
     ["code-editor.js", "examples", "lessons", "start-worker.js", "worker.js", "worker_bg.wasm"];
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::{bench, progress, tools, workspace};
 
-/// What is handed on.
+/// Arguments that are passed on.
 #[derive(clap::Args)]
 pub struct Options {
     /// `agree`, `costs` or `times`, with their options.
@@ -14,8 +14,8 @@ pub struct Options {
     arguments: Vec<String>,
 }
 
-/// Builds the program and runs it. It is one file that needs nothing but NVIDIA's driver: where the GPU's machine cannot
-/// build, it can be copied there with `www/examples`.
+/// Builds the program and runs it. It is one file that needs nothing but NVIDIA's driver: where the
+/// GPU's machine cannot build, it can be copied there with `www/examples`.
 pub fn gpu(options: &Options) -> Result<()> {
     let program = progress::step("build the comparison", || {
         let build = ["build", "--quiet", "--locked", "--release", "--package", "warpscope-gpu"];

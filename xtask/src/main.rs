@@ -64,7 +64,8 @@ fn main() -> anyhow::Result<()> {
 mod tests {
     use clap::CommandFactory;
 
-    /// Clap looks at a command's definition only when that command is used, so that a mistake in one shows nowhere else.
+    /// Clap looks at a command's definition only when that command is used, so that a mistake in
+    /// one shows nowhere else.
     #[test]
     fn every_command_is_well_defined() {
         super::Arguments::command().debug_assert();

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::{budget, progress, setup, site, tools, workspace};
 
-/// What of `pkg/` is published as it stands.
+/// Files of `pkg/` that are published unchanged.
 const FILES: [&str; 6] = ["package.json", "README.md", "index.js", "node.js", "api.js", "index.d.ts"];
 
 /// Builds the package and returns the path of its tarball.

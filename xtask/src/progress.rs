@@ -10,7 +10,8 @@ use anyhow::{Context, Result};
 
 use crate::workspace;
 
-/// Says what is done now, does it, and says how long it took. Another step may have begun meanwhile, so both lines name it.
+/// Says what is done now, does it, and says how long it took. Another step may have begun
+/// meanwhile, so both lines name it.
 pub fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("==> {what}");
     let start = Instant::now();

@@ -1,11 +1,11 @@
-//! What a fresh checkout lacks: the compilation target, the npm packages, the bundled editor, and the engine's answers
-//! to what the page asks first.
+//! Parts that a fresh checkout lacks: the compilation target, the npm packages, the bundled editor,
+//! and the engine's answers to what the page asks first.
 
 use anyhow::{Context, Result, bail};
 
 use crate::{progress, tools, workspace};
 
-/// What the page and its worker are compiled for.
+/// Compilation target of the page and its worker.
 pub const WASM: &str = "wasm32-unknown-unknown";
 
 /// A machine without an operating system: what compiles for it is no_std.

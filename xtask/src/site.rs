@@ -30,8 +30,8 @@ pub fn build(options: &Options) -> Result<()> {
     budget::check_engine("worker", &workspace::dist().join("worker_bg.wasm"), options.draft)
 }
 
-/// Compiles the binaries of those names to WebAssembly and makes their [`bindings`], each on a thread of its own: shrinking
-/// takes half a minute on one core.
+/// Compiles the binaries of those names to WebAssembly and makes their [`bindings`], each on a
+/// thread of its own: shrinking takes half a minute on one core.
 pub fn binaries(names: &[&str], draft: bool) -> Result<()> {
     let wasm = compile(names, draft)?;
     thread::scope(|scope| {
@@ -142,7 +142,8 @@ fn assemble() -> Result<()> {
                 if attribute(line, "data-type") != Some("worker") {
                     page.push_str(&format!("    <link rel=\"modulepreload\" href=\"{name}.js\" />\n"));
                     page.push_str(&format!(
-                        "    <link rel=\"preload\" href=\"{name}_bg.wasm\" as=\"fetch\" type=\"application/wasm\" crossorigin />\n"
+                        "    <link rel=\"preload\" href=\"{name}_bg.wasm\" as=\"fetch\" type=\"application/wasm\" \
+                         crossorigin />\n"
                     ));
                     page.push_str(&format!(
                         "    <script type=\"module\">import init from \"./{name}.js\"; init();</script>\n"

@@ -5,11 +5,13 @@
 //! site ─ pack ─ browser                     beside it, what needs WebAssembly or a browser
 //! ```
 //!
-//! Either half is in the order of its cost. The second one is a process of its own, since each spends much of its time on
-//! one core: what it prints follows when the first one is done. A failing step does not keep the later ones from running.
-//! The last line counts tests: each native test, each test under Node, and one for each check without tests of its own.
+//! Either half is in the order of its cost. The second one is a process of its own, since each
+//! spends much of its time on one core: what it prints follows when the first one is done. A
+//! failing step does not keep the later ones from running. The last line counts tests: each native
+//! test, each test under Node, and one for each check without tests of its own.
 //!
-//! Generated programs are the same in every run, so that a commit is either good or it is not; `--seed random` draws others.
+//! Generated programs are the same in every run, so that a commit is either good or it is not;
+//! `--seed random` draws others.
 
 use std::env;
 use std::io::{BufRead, BufReader, pipe};
@@ -34,7 +36,7 @@ pub struct Options {
     /// Only tests whose name contains this.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// What generated programs are drawn from: another number, or `random`, looks where no run has looked before.
+    /// Seed of generated programs: another number, or `random`, draws programs that no run has drawn before.
     #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = seed)]
     seed: u64,
 }
@@ -128,7 +130,7 @@ fn run_all(steps: &[Step], options: &Options) -> (Tally, Vec<String>) {
     (total, failed_steps)
 }
 
-/// What the line begins with that names the steps that failed.
+/// Prefix of the line that names the failed steps.
 const FAILED_STEPS: &str = "failed steps: ";
 
 /// Another run of this program, which takes some of the steps.
@@ -169,7 +171,7 @@ impl Beside {
     }
 }
 
-/// What the last lines of another run have told.
+/// Last lines of another run.
 #[derive(Default)]
 struct Told {
     tally: Option<Tally>,
@@ -298,8 +300,9 @@ fn browser(filter: Option<&str>) -> Result<Tally> {
     progress::step("browser tests", || count_node_tests(&mut node))
 }
 
-/// Node's test runner over the `*.test.mjs` files of `folder`, one more at a time than there are cores, since each waits for
-/// its page a good part of the time. By itself the runner would leave one core free, and of two use one.
+/// Node's test runner over the `*.test.mjs` files of `folder`, one more at a time than there are
+/// cores, since each waits for its page a good part of the time. By itself the runner would leave
+/// one core free, and of two use one.
 fn node_tests(folder: &str, filter: Option<&str>) -> Result<Command> {
     let mut node = tools::node();
     node.args(["--test", "--test-reporter=spec"]);

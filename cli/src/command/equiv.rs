@@ -13,25 +13,25 @@ use crate::source::{Dialect, Program, Source};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// The program that is right: a `.wir` or `.ptx` file, or `-` for standard input.
+    /// Reference program: a `.wir` or `.ptx` file, or `-` for standard input.
     #[arg(value_name = "A")]
     first: String,
-    /// The program that should do the same.
+    /// Program to compare with it.
     #[arg(value_name = "B")]
     second: String,
-    /// What both are written in, where the files' names do not say.
+    /// Format of both programs. Default: by the files' names.
     #[arg(long, value_enum, value_name = "DIALECT")]
     from: Option<Dialect>,
-    /// The kernel; all that both have if nothing is said.
+    /// Compare only this kernel. Default: all that both programs have.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Launches tried for each kernel.
+    /// Number of launches to try for each kernel.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     trials: u32,
-    /// How far floats may be apart, relative to the greater one.
+    /// Allowed relative difference of floats.
     #[arg(long, value_name = "T", default_value_t = 0.0)]
     tolerance: f64,
-    /// The answer as JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }

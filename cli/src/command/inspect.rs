@@ -12,10 +12,10 @@ use crate::output;
 pub struct Options {
     #[command(flatten)]
     work: Work,
-    /// Inspect after so many rewrites. Default: each pass where it begins, or ends if it shows what has happened.
+    /// Inspect after so many rewrites. Default: at each pass's start, or its end if it shows past events.
     #[arg(long, value_name = "N")]
     stop: Option<usize>,
-    /// Choose among what an inspection offers, by the keys of its JSON.
+    /// Set a choice of an inspection, by its key in the JSON.
     #[arg(long, value_name = "KEY=VALUE")]
     choose: Vec<String>,
     /// Print JSON.
@@ -26,7 +26,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<(), Failure> {
     let choices = options.choose.iter().map(|choice| match choice.split_once('=') {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
-        None => Err(Failure::usage(format!("`{choice}` is no choice: write KEY=VALUE"))),
+        None => Err(Failure::usage(format!("invalid choice `{choice}`: expected KEY=VALUE"))),
     });
     let choices = choices.collect::<Result<BTreeMap<_, _>, _>>()?;
     let mut bench = options.work.open(Emit::Wir)?;
@@ -37,7 +37,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         output::text(&report.to_string())?;
     }
     if report.is_empty() {
-        output::notice("note: no pass of this pipeline shows anything here\n");
+        output::notice("note: no pass of this pipeline has anything to show here\n");
     }
     bench.verdict()
 }

@@ -24,30 +24,30 @@ pub struct EncodeOptions {
     /// A `.wir` or `.ptx` file, a JSON document, or `-` for standard input.
     #[arg(value_name = "FILE", default_value = "-")]
     file: String,
-    /// What a program is written in, where the file's name does not say.
+    /// Format of the program. Default: by the file's name.
     #[arg(long, value_enum, value_name = "DIALECT")]
     from: Option<Dialect>,
     #[command(flatten)]
     pipeline: PipelineOptions,
-    /// The kernel that is run.
+    /// Kernel to run.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     #[command(flatten)]
     run: RunOptions,
-    /// Passes may assume what IEEE arithmetic does not promise, such as `x * 0 = 0`.
+    /// Allow passes to assume what IEEE arithmetic does not promise, such as `x * 0 = 0`.
     #[arg(long)]
     fast_math: bool,
-    /// Where the transport stands: an entry of the pipeline, from 1, and how many of its rewrites are done.
+    /// Position of the transport: an entry of the pipeline, from 1, and how many of its rewrites are done.
     #[arg(long, value_name = "PASS[.REWRITES]", value_parser = position)]
     position: Option<Position>,
-    /// Something that the page shows.
+    /// Setting of the page's view.
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     view: Vec<(String, String)>,
 }
 
 #[derive(clap::Args)]
 pub struct DecodeOptions {
-    /// The address, or its part from `#` on; standard input if there is none.
+    /// Address, or its part from `#` on; standard input if there is none.
     #[arg(value_name = "LINK", default_value = "-")]
     link: String,
 }
@@ -77,7 +77,7 @@ fn encode(options: &EncodeOptions) -> Result<(), Failure> {
     output::text(&(link + "\n"))
 }
 
-/// What the command line says replaces what the document says.
+/// Overrides settings of the document by options of the command line.
 fn add_options(document: &mut Document, options: &EncodeOptions) -> Result<(), Failure> {
     let steps = options.pipeline.steps()?;
     if !steps.is_empty() {
@@ -130,6 +130,6 @@ fn damaged(name: &str, error: &link::LinkError) -> Failure {
 
 fn position(text: &str) -> Result<Position, String> {
     let (pass, event) = text.split_once('.').unwrap_or((text, "0"));
-    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number"));
+    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is not a number"));
     Ok(Position { pass: number(pass)?, event: number(event)? })
 }

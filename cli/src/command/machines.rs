@@ -10,7 +10,7 @@ use crate::output;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -65,7 +65,9 @@ fn machine_json(machine: Machine) -> Value {
         "summary": machine.summary(),
         "default": machine == Machine::default(),
         "classes": machine.table().map(class).collect::<Vec<_>>(),
-        "memory": memory(machine).into_iter().map(|(name, value)| (name.to_string(), figure(value))).collect::<serde_json::Map<_, _>>(),
+        "memory": serde_json::Map::from_iter(
+            memory(machine).into_iter().map(|(name, value)| (name.to_string(), figure(value))),
+        ),
         "limits": {
             "warps": limits.warps,
             "blocks": limits.blocks,

@@ -27,13 +27,13 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Reports what is wrong with a program.
+    /// Reports the errors and warnings of a program.
     Check(Input),
     /// Prints a program in its canonical form.
     Fmt(Input),
     /// Lists the passes, their papers and their knobs.
     Passes(passes::Options),
-    /// Lists the machine models, their figures and where each comes from.
+    /// Lists the machine models, their figures and the source of each.
     Machines(machines::Options),
     /// Optimises a program and prints it.
     Opt(Box<opt::Options>),
@@ -41,9 +41,9 @@ enum Command {
     Sim(Box<sim::Options>),
     /// Runs two programs on many generated launches and compares what they leave in memory.
     Equiv(equiv::Options),
-    /// Prints what passes do, event by event, as JSON lines.
+    /// Prints the events of passes as JSON lines.
     Trace(Box<trace::Options>),
-    /// Prints what passes show: tables with figures and verdicts, and what happens moment by moment.
+    /// Prints the inspections of passes: tables with figures and verdicts, and timelines.
     Inspect(Box<inspect::Options>),
     /// Writes and reads permalinks.
     #[command(subcommand)]

@@ -24,19 +24,19 @@ use crate::source::{Input, Source};
 pub struct Options {
     #[command(flatten)]
     work: Work,
-    /// What to print the program as.
+    /// Format of the printed program.
     #[arg(long, value_enum, default_value_t = Emit::Wir)]
     emit: Emit,
     /// With `--emit ptx`, print loads that must not fault (`.spec`) as ordinary loads, which may.
     #[arg(long)]
     plain_loads: bool,
-    /// Writes the launches of the kernels to a file, which PTX cannot hold.
+    /// Write the launches of the kernels, which PTX cannot express, to this file.
     #[arg(long, value_name = "FILE.wir")]
     launch_out: Option<String>,
-    /// Every rewrite and refusal with its reason, on standard error.
+    /// Print every rewrite and refusal with its reason to standard error.
     #[arg(long)]
     remarks: bool,
-    /// Everything as one JSON document.
+    /// Print everything as one JSON document.
     #[arg(long)]
     json: bool,
 }
@@ -48,15 +48,15 @@ pub struct Work {
     input: Input,
     #[command(flatten)]
     pipeline: PipelineOptions,
-    /// Only this kernel or function; all of them if nothing is said.
+    /// Optimise only this kernel or function. Default: all.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Where profile-driven passes get their frequencies from.
+    /// Source of the frequencies for profile-driven passes.
     #[arg(long, value_enum, default_value_t = ProfileSource::Declared)]
     profile: ProfileSource,
     #[command(flatten)]
     run: RunOptions,
-    /// Floats may be treated as real numbers.
+    /// Allow passes to treat floats as real numbers.
     #[arg(long)]
     fast_math: bool,
 }
@@ -67,7 +67,7 @@ pub struct PipelineOptions {
     /// Passes and pipelines in order, separated by commas: `copy-prop,general-optimize[max_rounds=3],@basic`.
     #[arg(long, value_name = "LIST")]
     passes: Option<String>,
-    /// Sets a knob in every entry of that pass.
+    /// Set a knob in every entry of that pass.
     #[arg(long, value_name = "PASS.KNOB=VALUE")]
     knob: Vec<String>,
 }
@@ -90,7 +90,7 @@ impl PipelineOptions {
 
 pub fn run(options: &Options) -> Result<(), Failure> {
     if options.plain_loads && options.emit != Emit::Ptx {
-        return Err(Failure::usage("`--plain-loads` says how PTX is printed: add `--emit ptx`"));
+        return Err(Failure::usage("`--plain-loads` requires `--emit ptx`"));
     }
     let bench = options.work.open(options.emit)?;
     let text = match options.emit {
@@ -116,7 +116,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 /// A program that passes have worked on.
 pub struct Bench {
     source: Source,
-    /// What they did.
+    /// The session in which the passes ran.
     pub session: Session,
     /// How its kernels are launched, options aside.
     launches: Vec<Launch>,
@@ -178,7 +178,7 @@ impl Work {
             profile::declare(&mut program.module, &measured);
         } else if let Some(only) = self.run.given_for_runs_only() {
             output::notice(&format!(
-                "warning: `{only}` says how a kernel is run, and nothing is run here without `--profile simulate`\n"
+                "warning: `{only}` has no effect: no kernel is run without `--profile simulate`\n"
             ));
         }
         let start = Instant::now();
@@ -214,7 +214,8 @@ fn emit_ptx(source: &Source, module: &Module, plain_loads: bool) -> Result<Strin
     }
     let is_refused = !plain_loads && !export.plain_loads.is_empty();
     if is_refused {
-        report += "  hint: set `faulting=guarded` (`spec-pre`: `never`) for the pass that put it there, or print ordinary loads with `--plain-loads`\n";
+        report += "  hint: set `faulting=guarded` (`spec-pre`: `never`) for the pass that put it there, or print \
+                   ordinary loads with `--plain-loads`\n";
     }
     if is_refused || export.diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Failure::Program(report));

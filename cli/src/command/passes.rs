@@ -10,7 +10,7 @@ use crate::output;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -28,7 +28,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         let _ = writeln!(text, "{:<18} {}{licence}\n{:<18} {}", info.name, info.summary, "", info.paper);
         for knob in info.knobs {
             let default = default_text(knob).map(|default| format!(" = {default}")).unwrap_or_default();
-            let _ = writeln!(text, "{:<20} {}{default}: {}; {}", "", knob.name, knob.help, knob.range());
+            let _ = writeln!(text, "{:<20} {}{default}: {} ({})", "", knob.name, knob.help, knob.range());
         }
     }
     for pipeline in PIPELINES {

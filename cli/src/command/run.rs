@@ -17,7 +17,7 @@ const RUN: &str = "Run";
 /// On what a kernel is run, with what. Each option stands under a heading of its own in the help.
 #[derive(clap::Args)]
 pub struct RunOptions {
-    /// Launches that stand beside the program, as a PTX file needs them; only these are read.
+    /// File with the launches, as for a PTX file; those of the program are ignored.
     #[arg(long, help_heading = RUN, value_name = "FILE.wir")]
     pub launch: Option<String>,
     /// The machine model; `warpscope machines` lists them.
@@ -26,17 +26,17 @@ pub struct RunOptions {
     /// Seed of everything random.
     #[arg(long, help_heading = RUN, value_name = "N")]
     pub seed: Option<u64>,
-    /// Turns a knob of the launch: `input.true=0.3`, `x.zero=0.5`, `x.coherence=1`, `n=250`, `l1=off`; `resize=off` keeps
-    /// the buffers and numbers of a derived launch at other sizes.
+    /// Set a knob of the launch: `input.true=0.3`, `x.zero=0.5`, `x.coherence=1`, `n=250`,
+    /// `l1=off`; `resize=off` keeps the buffers and numbers of a derived launch at other sizes.
     #[arg(long, help_heading = RUN, value_name = "NAME=VALUE", value_parser = pair)]
     pub set: Vec<(String, String)>,
     /// Blocks along x, y and z.
     #[arg(long, help_heading = RUN, value_name = "X[,Y[,Z]]", value_parser = size)]
     pub grid: Option<[u32; 3]>,
-    /// Threads a block along x, y and z.
+    /// Threads per block along x, y and z.
     #[arg(long, help_heading = RUN, value_name = "X[,Y[,Z]]", value_parser = size)]
     pub block: Option<[u32; 3]>,
-    /// Lanes a warp: 8, 16 or 32.
+    /// Lanes per warp: 8, 16 or 32.
     #[arg(long, help_heading = RUN, value_name = "LANES", value_parser = lanes)]
     pub warp: Option<u32>,
     /// Warp instructions after which the run is stopped.
@@ -89,8 +89,9 @@ impl RunOptions {
         Ok(settings)
     }
 
-    /// Gives each of some kernels a complete launch, whose derived parts follow the sizes that the options ask for. Returns
-    /// what the options say over each launch: settings of parameters that others have are left out. That a launch cannot be so is a mistake of the command line.
+    /// Gives each of some kernels a complete launch, whose derived parts follow the sizes that the
+    /// options ask for. Returns what the options say over each launch: settings of parameters that
+    /// others have are left out. That a launch cannot be so is a mistake of the command line.
     pub fn complete_launches(&self, module: &mut Module, kernels: &[Func]) -> Result<Vec<Settings>, Failure> {
         let settings = sim::settings_of(&self.settings()?, module, kernels).map_err(Failure::usage)?;
         derive::resize_launches(module, kernels, &settings);

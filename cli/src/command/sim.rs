@@ -14,18 +14,18 @@ use crate::source::Input;
 pub struct Options {
     #[command(flatten)]
     input: Input,
-    /// The kernel; that of the first launch if nothing is said.
+    /// Kernel to run. Default: that of the first launch.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     #[command(flatten)]
     run: RunOptions,
-    /// Everything as one JSON document.
+    /// Print everything as one JSON document.
     #[arg(long)]
     json: bool,
-    /// The contents of all buffers and globals as well.
+    /// Also print the contents of all buffers and globals.
     #[arg(long)]
     dump: bool,
-    /// How often each edge and path ran as well, how often each write gave zero, and how often warps parted.
+    /// Also print counts of edges and paths, of writes that gave zero, and of warps that diverged.
     #[arg(long)]
     profile: bool,
 }
@@ -71,7 +71,7 @@ fn profile_table(function: &str, profile: &ProfileReport) -> String {
     for block in &profile.blocks {
         let _ = writeln!(
             text,
-            "warp  {}: parted in {} of {} executions",
+            "warp  {}: diverged in {} of {} executions",
             block.block, block.count.diverged, block.count.executions
         );
     }
@@ -130,7 +130,7 @@ fn table(result: &RunResult) -> String {
     line("global load transactions", result.global_load_transactions.to_string());
     line("global stores", result.global_stores.to_string());
     line("global store transactions", result.global_store_transactions.to_string());
-    line("sectors a request", format!("{:.2}", result.sectors_per_request));
+    line("sectors per request", format!("{:.2}", result.sectors_per_request));
     line("shared-memory conflicts", result.shared_bank_conflicts.to_string());
     line("first-level hits", result.l1_hits.to_string());
     for (cause, cycles) in &result.idle_cycles {

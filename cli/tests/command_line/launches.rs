@@ -96,7 +96,7 @@ fn equiv_takes_the_launch_that_goes_with_a_program() {
     }
     // Derived from the one that reads less, the buffer is too short for the other.
     let output = warpscope(&["equiv", shorter, source], "");
-    assert!(stdout(&output).contains("outside"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("out-of-bounds"), "{}", stdout(&output));
 }
 
 #[test]
@@ -105,7 +105,8 @@ fn lines_left_out_of_a_launch_are_derived_and_marked() {
     let text = stdout(&warpscope(&["opt", "-", "--passes", "dce"], &partial));
     assert_eq!(
         launch_in(&text),
-        "launch k {\n    grid 2\n    block 16\n    y = buffer u32[40] const 7\n    n = 32 derived\n    x = buffer u32[132] random(0, 255) derived\n}\n"
+        "launch k {\n    grid 2\n    block 16\n    y = buffer u32[40] const 7\n    n = 32 derived\n    x = buffer \
+         u32[132] random(0, 255) derived\n}\n"
     );
     // Marked lines follow the sizes, as far as the text still reads; written ones do not.
     let result = answer(&["sim", "-", "--block", "8", "--json", "--dump"], &text);
@@ -178,12 +179,13 @@ fn launches_of_ptx_come_with_the_answer() {
 #[test]
 fn a_written_launch_is_not_resized() {
     let written = format!(
-        "{READS_AHEAD}launch k {{\n    block 4\n    n = 4\n    x = buffer u32[104] iota\n    y = buffer u32[4] const 0\n}}\n"
+        "{READS_AHEAD}launch k {{\n    block 4\n    n = 4\n    x = buffer u32[104] iota\n    y = buffer u32[4] const \
+         0\n}}\n"
     );
     let result = answer(&["sim", "-", "--block", "8", "--json", "--dump"], &written);
     assert_eq!((length(&result, "x"), length(&result, "y")), (104, 4));
     let failed = warpscope(&["sim", "-", "--set", "n=8", "--block", "8"], &written);
-    assert!(stderr(&failed).contains("`x`, which has 416"), "{}", stderr(&failed));
+    assert!(stderr(&failed).contains("`x` (416 bytes)"), "{}", stderr(&failed));
 }
 
 #[test]

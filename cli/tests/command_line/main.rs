@@ -241,7 +241,8 @@ fn trace_is_one_json_object_a_line_with_every_field() {
 }
 
 /// A kernel whose register `a` is mostly zero.
-const MOSTLY_ZERO: &str = "kernel k(x: ptr.global restrict, y: ptr.global restrict) {\nentry:\n    i = mov.u32 %tid\n    \
+const MOSTLY_ZERO: &str = "kernel k(x: ptr.global restrict, y: ptr.global restrict) {\nentry:\n    i = mov.u32 \
+                           %tid\n    \
      a = ld.global.u32 x[i]\n    b = work.u32 400, i\n    c = mul.u32 a, b\n    st.global.u32 y[i], c\n    ret\n    \
      profile zero {\n        entry.a: 0.9\n    }\n}\n";
 
@@ -271,7 +272,7 @@ fn inspect_prints_tables_as_text_and_as_json() {
     );
     let nothing = warpscope(&["inspect", "-", "--passes", "dce"], MOSTLY_ZERO);
     assert!(nothing.status.success() && nothing.stdout.is_empty());
-    assert!(String::from_utf8_lossy(&nothing.stderr).contains("no pass of this pipeline shows anything"));
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("no pass of this pipeline has anything to show"));
     let wrong = warpscope(&["inspect", "-", "--passes", "azp", "--choose", "candidate"], MOSTLY_ZERO);
     assert_eq!(wrong.status.code(), Some(2));
 }
@@ -342,7 +343,7 @@ fn a_bad_link_is_an_error_that_says_why() {
     let link = good(&["link", "encode"], GOOD);
     assert!(refused(&link[..40]).contains("error: the link is cut off after 40 characters: the sender's program"));
     let changed = if &link[40..41] == "A" { "B" } else { "A" };
-    assert!(refused(&format!("{}{changed}{}", &link[..40], &link[41..])).contains("error: the link was changed"));
+    assert!(refused(&format!("{}{changed}{}", &link[..40], &link[41..])).contains("error: the link is damaged"));
 }
 
 #[test]

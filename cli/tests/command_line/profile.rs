@@ -141,7 +141,7 @@ fn sim_shows_both_units() {
         "profile of saxpy",
         "edge  entry -> done: 6 lanes in 1 warps",
         "path  entry body done: 250 lanes in 8 warps",
-        "warp  entry: parted in 1 of 8 executions",
+        "warp  entry: diverged in 1 of 8 executions",
         "zero  body.yi: 250 of 250 lanes, 8 of 8 warps",
     ] {
         assert!(table.lines().any(|found| found == line), "{line} is missing in\n{table}");

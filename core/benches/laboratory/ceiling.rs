@@ -1,4 +1,4 @@
-//! What a warp interpreter could reach: the arithmetic kernel of [`crate::simulator`] as a loop over a match, written by
+//! Upper bound for a warp interpreter: the arithmetic kernel of [`crate::simulator`] as a loop over a match, written by
 //! hand for these ten operations, with a scoreboard and nothing else. No guards, no masks, no other warps to choose
 //! from, no counts, no memory: an interpreter that does the work can only come near it.
 
@@ -69,7 +69,7 @@ const PROGRAM: [Inst; 11] = [
     inst(Op::Return, [0; 4]),
 ];
 
-/// What one warp did.
+/// Counts of one warp.
 pub struct Reached {
     /// The register `s`.
     pub s: Lanes,

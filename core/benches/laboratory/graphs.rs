@@ -10,11 +10,11 @@ use crate::report::{self, Asked};
 /// Nanoseconds a block that are asked of the dominators.
 const ASKED_OF_DOMINATORS: Asked = Asked::AtMost(60.0);
 
-/// What is measured in graphs.
+/// Measurements on graphs.
 const GRAPH_ANALYSES: [&str; 6] =
     ["cfg", "dominators", "post-dominators", "loops", "control dependence", "path numbering"];
 
-/// What is measured in programs.
+/// Measurements on programs.
 const DATAFLOW: [&str; 4] = ["value names", "value uses", "liveness", "divergence"];
 
 /// Prints what the analyses cost that the command line asks for: of graphs a block, of programs an instruction.

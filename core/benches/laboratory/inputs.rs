@@ -1,4 +1,4 @@
-//! What is measured on: graphs of three kinds, and programs over them and of two kinds more, at any size.
+//! Inputs of the measurements: graphs of three kinds, and programs over them and of two kinds more, at any size.
 //!
 //! | kind | its blocks |
 //! |---|---|
@@ -8,10 +8,11 @@
 //! | straight | four long ones, one after the other |
 //! | generated | what the property tests run: short blocks over a few registers that everything overwrites |
 //!
-//! All but the generated programs are made by [`over_graph`], of one mixture with something to do for every pass: copies
-//! of registers and constants, guarded writes, constant operands, results that nothing reads. One in six is a `mov`; of
-//! what nvcc prints for the examples in `www/examples/cuda` it is one in nine, with and without optimisation. Loads and
-//! stores are about as frequent as there. Nothing here is ever run.
+//! All but the generated programs are made by [`over_graph`], of one mixture with something to do
+//! for every pass: copies of registers and constants, guarded writes, constant operands, results
+//! that nothing reads. One in six is a `mov`; of what nvcc prints for the examples in
+//! `www/examples/cuda` it is one in nine, with and without optimisation. Loads and stores are about
+//! as frequent as there. Nothing here is ever run.
 
 use cranelift_entity::EntityRef;
 use warpscope_core::graph::{Cfg, Dominators};
@@ -25,13 +26,15 @@ use warpscope_testkit::sample;
 /// Blocks of a graph, or instructions of a program.
 pub const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
-/// Blocks, or instructions, of all graphs or programs that are measured at one size. A processor learns the branches of a
-/// small program that it is given again and again, and then takes half the time; nobody runs a pass on one program a
-/// thousand times. So a size is as many different programs as keep it from that, and what they take grows with what is
-/// done, not with what has been learned.
+/// Blocks, or instructions, of all graphs or programs that are measured at one size. A processor
+/// learns the branches of a small program that it is given again and again, and then takes half the
+/// time; nobody runs a pass on one program a thousand times. So a size is as many different
+/// programs as keep it from that, and what they take grows with what is done, not with what has
+/// been learned.
 const ALTOGETHER: usize = 100_000;
 
-/// Makes a graph of so many blocks, another for each seed where the kind has something to choose: the successors of each.
+/// Makes a graph of so many blocks, another for each seed where the kind has something to choose:
+/// the successors of each.
 pub type MakeGraph = fn(usize, u64) -> Vec<Vec<Block>>;
 
 /// Graphs by kind: each block's successors.

@@ -28,9 +28,9 @@ fn main() {
     simulator::measure();
 }
 
-/// Lets the allocator keep the memory that it has got. WebAssembly never gives any back; glibc maps large pieces from the
-/// system and unmaps them, each time anew, until a larger one has been freed, and then a small analysis of a large graph
-/// would be measured by the pages that it touches first.
+/// Lets the allocator keep the memory that it has got. WebAssembly never gives any back; glibc maps
+/// large pieces from the system and unmaps them, each time anew, until a larger one has been freed,
+/// and then a small analysis of a large graph would be measured by the pages that it touches first.
 fn keep_memory() {
     drop(std::hint::black_box(vec![1_u8; KEPT_MEMORY]));
 }

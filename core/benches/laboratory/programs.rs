@@ -1,9 +1,9 @@
-//! What is done to programs of five kinds, at several sizes: reading, checking, printing, and every pass, with nobody
+//! Measurements on programs of five kinds, at several sizes: reading, checking, printing, and every pass, with nobody
 //! listening and, as the page runs it, with a journal that keeps each change and its reason.
 //!
-//! A pass starts with its function's graph and dominators known, as it does in a pipeline, where only the first pass and
-//! the first one after a change of the graph compute them. What that costs is measured apart, as `graph`: a pass that
-//! stands alone takes the sum of both.
+//! A pass starts with its function's graph and dominators known, as it does in a pipeline, where
+//! only the first pass and the first one after a change of the graph compute them. What that costs
+//! is measured apart, as `graph`: a pass that stands alone takes the sum of both.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use warpscope_testkit::{paths, warps, zeros};
 use crate::inputs::{self, Inputs, PROGRAMS, SIZES};
 use crate::report::{self, Asked};
 
-/// What is measured besides the passes.
+/// Measurements besides the passes.
 const TEXT: [&str; 3] = ["parse", "verify", "print"];
 
 /// Nanoseconds an instruction that are asked of passes.
@@ -98,7 +98,8 @@ pub fn measure() {
     }
 }
 
-/// Measures `pde` at one size of each kind of program, for ever more executed paths: they stand where sizes stand elsewhere.
+/// Measures `pde` at one size of each kind of program, for ever more executed paths: they stand
+/// where sizes stand elsewhere.
 fn by_paths(pass: &PassEntry) {
     for kind in PROGRAMS {
         let name = format!("pde by paths, {kind}");
@@ -112,7 +113,8 @@ fn by_paths(pass: &PassEntry) {
     }
 }
 
-/// The same for each round of `azp`, of which there are more the more a program has to transform, up to its limit.
+/// Runs `azp` with time divided by its rounds, of which there are more the more a program has to
+/// transform, up to its limit.
 fn run_by_the_round(pass: &PassEntry, name: &str, inputs: &Inputs) {
     let settings = settings(pass);
     let instructions_of_rounds = inputs.programs.iter().map(|program| {
@@ -132,7 +134,7 @@ fn run_by_the_round(pass: &PassEntry, name: &str, inputs: &Inputs) {
     });
 }
 
-/// What a pass is run with.
+/// Settings of a pass for the measurement.
 fn settings(pass: &PassEntry) -> Settings {
     Settings { knobs: KnobValues::defaults(pass.info.knobs), fast_math: true }
 }
@@ -168,8 +170,8 @@ fn over_paths(inputs: &Inputs, count: usize) -> Inputs {
     inputs
 }
 
-/// Calls `visit` with the name of the measurement, the kind of its inputs and them, for those that the command line asks
-/// for.
+/// Calls `visit` with the name of the measurement, the kind of its inputs and them, for those that
+/// the command line asks for.
 fn for_each_input(work: &str, mut visit: impl FnMut(&str, &str, &Inputs)) {
     for kind in PROGRAMS {
         let name = format!("{work}, {kind}");
@@ -186,7 +188,7 @@ fn run<T: Trace>(pass: &PassEntry, name: &str, size: usize, inputs: &Inputs, tra
     run_set(pass, name, size, inputs, asked, &settings(pass), trace);
 }
 
-/// The same with knobs that are set.
+/// Runs a pass with knobs that are set.
 fn run_set<T: Trace>(
     pass: &PassEntry,
     name: &str,

@@ -1,8 +1,9 @@
 //! Takes measurements and prints them, one tab-separated line each: name, size, value, unit, what is asked.
 //! Fields that a measurement has not are `-`. `cargo xtask bench` lays them out.
 //!
-//! It also runs two builds of this program side by side, and lets them measure by turns: with `--by-turns`, a line `turn`
-//! and the name of what comes next is printed before each group of measurements, which waits for a line of input.
+//! It also runs two builds of this program side by side, and lets them measure by turns: with
+//! `--by-turns`, a line `turn` and the name of what comes next is printed before each group of
+//! measurements, which waits for a line of input.
 
 use std::hint::black_box;
 use std::io;
@@ -36,8 +37,9 @@ const A_MOMENT: Duration = Duration::from_millis(20);
 /// How often as long as the work itself the copies for it may take altogether.
 const MOST_ON_COPIES: u32 = 5;
 
-/// Whether the command line asks for the measurements of that name: it gives parts of names, or nothing for all. Of a part
-/// that a `$` ends names have to end with it: `gvn-cse$` is not `gvn-cse, cleaned up`.
+/// Whether the command line asks for the measurements of that name: it gives parts of names, or
+/// nothing for all. Of a part that a `$` ends names have to end with it: `gvn-cse$` is not
+/// `gvn-cse, cleaned up`.
 pub fn chosen(name: &str) -> bool {
     // Cargo adds options of its own.
     let mut parts = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).peekable();
@@ -45,7 +47,7 @@ pub fn chosen(name: &str) -> bool {
     parts.peek().is_none() || parts.any(is_asked)
 }
 
-/// The same for a group of measurements, which begins when it is its turn.
+/// Starts a group of measurements when it is its turn.
 pub fn turn(name: &str) -> bool {
     let chosen = chosen(name);
     if chosen {
@@ -85,9 +87,9 @@ pub fn time<T>(
     nanoseconds
 }
 
-/// As [`time`], for work that uses up what it is given: each call gets a copy of one of the `originals`, which take turns,
-/// and gives the time that is to count, see [`timed`]. Of each the best call counts; `count` things are in all of them.
-/// Returns the nanoseconds a thing.
+/// As [`time`], for work that uses up what it is given: each call gets a copy of one of the
+/// `originals`, which take turns, and gives the time that is to count, see [`timed`]. Of each the
+/// best call counts; `count` things are in all of them. Returns the nanoseconds a thing.
 pub fn time_on_copies<S: Clone, T>(
     name: &str,
     size: Option<usize>,
@@ -101,8 +103,8 @@ pub fn time_on_copies<S: Clone, T>(
     let mut spent = Duration::ZERO;
     let enough = ROUND * ROUNDS as u32;
     let begin = clock::now();
-    // Work on small things is measured often, work on large ones a few times. Where the work is nearly nothing, copies take
-    // most of the time.
+    // Work on small things is measured often, work on large ones a few times. Where the work is
+    // nearly nothing, copies take most of the time.
     for round in 0.. {
         for (original, best) in originals.iter().zip(&mut best) {
             let mut copy = original.clone();

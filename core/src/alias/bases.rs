@@ -1,4 +1,4 @@
-//! What an address is counted from, told from registers that are written once: quicker than writing addresses as sums, and
+//! Origins of addresses, from registers that are written once: quicker than writing addresses as sums, and
 //! enough to sort accesses by object.
 //!
 //! ```text
@@ -7,13 +7,15 @@
 //! ld.global.f32 [a + 8]          so is this access
 //! ```
 //!
-//! The same rules as those of [`crate::symbolic::AffineNames`]: one object may be added to plain numbers, and copied. What
-//! comes from memory, from several definitions or out of other operations is taken for a plain number, as there. Beyond
-//! that, whatever is scaled or widened in an address that has an object counts its elements.
+//! The same rules as those of [`crate::symbolic::AffineNames`]: one object may be added to plain
+//! numbers, and copied. What comes from memory, from several definitions or out of other operations
+//! is taken for a plain number, as there. Beyond that, whatever is scaled or widened in an address
+//! that has an object counts its elements.
 //!
-//! Each register is looked at once; a chain of definitions ends after [`MAX_DEPTH`]. Whoever walks over a function anyhow,
-//! and comes to what dominates first, need not look at definitions again: [`BaseWalk`] is told of each as the walk comes to
-//! it. That is told of registers which are written once in the end; until then, of what wrote them last.
+//! Each register is looked at once; a chain of definitions ends after [`MAX_DEPTH`]. Whoever walks
+//! over a function anyhow, and comes to what dominates first, need not look at definitions again:
+//! [`BaseWalk`] is told of each as the walk comes to it. That is told of registers which are
+//! written once in the end; until then, of what wrote them last.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -27,7 +29,7 @@ use crate::symbolic::Base;
 /// Definitions that are followed one behind the other.
 const MAX_DEPTH: u32 = 24;
 
-/// What a number is made of, as far as objects go.
+/// Origin of a number, as far as objects go.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     /// No object.
@@ -52,7 +54,7 @@ impl Origin {
     }
 }
 
-/// What an address is counted from as far as its own text tells.
+/// Origin of an address as far as its own text tells.
 #[derive(Clone, Copy)]
 pub(crate) struct Start {
     base: AddressBase,
@@ -61,14 +63,14 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// What the text of an address tells.
+    /// Reads the origin from the text of an address.
     pub fn of(func: &Function, address: &Address) -> Start {
         let is_alone = address.terms.iter().all(|&term| counts_elements(func, address, term));
         Start { base: address.base, is_alone }
     }
 }
 
-/// What is known of the definitions of registers.
+/// Facts about the definitions of registers.
 pub(crate) trait Definitions {
     /// The instruction that tells what a register holds wherever it is read, if one does.
     fn only(&self, reg: Reg) -> Option<Inst>;
@@ -81,7 +83,7 @@ pub(crate) trait Definitions {
 pub(crate) struct Bases<'a, D> {
     func: &'a Function,
     definitions: D,
-    /// By register, once it was asked for.
+    /// Origins of registers; None for those not computed yet.
     known: Vec<Option<Origin>>,
 }
 
@@ -94,7 +96,7 @@ impl<'a, D: Definitions> Bases<'a, D> {
         Bases { func, definitions, known }
     }
 
-    /// What the address of an instruction is counted from, which begins like that.
+    /// Origin of the address of an instruction that begins like that.
     pub fn of(&mut self, inst: Inst, start: Start) -> Base {
         match (self.base(start.base), start.is_alone) {
             (Origin::Object(base), true) => base,
@@ -134,7 +136,7 @@ impl<'a, D: Definitions> Bases<'a, D> {
         origin
     }
 
-    /// What the only definition of a register makes of its operands.
+    /// Origin of a register from its only definition.
     fn definition(&mut self, reg: Reg, depth: u32) -> Option<Origin> {
         let func = self.func;
         let data = &func.insts[self.definitions.only(reg)?];
@@ -144,7 +146,7 @@ impl<'a, D: Definitions> Bases<'a, D> {
 
 /// The bases of the accesses that a walk down the dominator tree comes to.
 pub(crate) struct BaseWalk {
-    /// By register: what was made by the last definition that made anything but a plain number.
+    /// Origin by the last definition of each register that made anything but a plain number.
     known: Vec<Origin>,
     /// Those definitions, in the order of the walk.
     makers: Vec<(Reg, Inst)>,
@@ -201,8 +203,9 @@ impl BaseWalk {
         }
     }
 
-    /// The walk is over. If some register turned out to be written several times, nothing holds that was told of it, or of
-    /// what was made of it: then the bases are told anew, and true is given.
+    /// The walk is over. If some register turned out to be written several times, nothing holds
+    /// that was told of it, or of what was made of it: then the bases are told anew, and true is
+    /// given.
     pub fn settle(&mut self, func: &Function, joins: &Joins) -> bool {
         let is_only = |&(reg, inst): &(Reg, Inst)| joins.single_definition(reg) == Some(inst);
         let is_written = |reg| joins.definition_count(reg) != 0;
@@ -253,7 +256,7 @@ const fn makes_sums(op: Op) -> bool {
     )
 }
 
-/// What an instruction makes of its operands, of whose registers `origin` tells; none where it is a plain number whatever
+/// Origin of an instruction's result, with the operands' given by `origin`; none where it is a plain number whatever
 /// they are.
 fn made_by(func: &Function, reg: Reg, data: &InstData, mut origin: impl FnMut(Reg) -> Origin) -> Option<Origin> {
     let (opcode, bits) = (data.opcode, func.reg_types[reg].bits());
@@ -283,7 +286,7 @@ fn made_by(func: &Function, reg: Reg, data: &InstData, mut origin: impl FnMut(Re
     }
 }
 
-/// What an address is, whose base is that, and of whose registers `origin` tells.
+/// Origin of an address with that base, with its registers' given by `origin`.
 fn with_terms(func: &Function, base: Origin, address: &Address, mut origin: impl FnMut(Reg) -> Origin) -> Origin {
     address.terms.iter().fold(base, |sum, &(reg, scale)| match sum {
         Origin::Object(_) if counts_elements(func, address, (reg, scale)) => sum,
@@ -292,8 +295,8 @@ fn with_terms(func: &Function, base: Origin, address: &Address, mut origin: impl
     })
 }
 
-/// Is a term of an address no object, if its base is one? What is multiplied counts elements, and so does what is narrower
-/// than the base.
+/// Is a term of an address no object, if its base is one? What is multiplied counts elements, and
+/// so does what is narrower than the base.
 fn counts_elements(func: &Function, address: &Address, (reg, scale): (Reg, i64)) -> bool {
     let base_bits = match address.base {
         AddressBase::Reg(base) => func.reg_types[base].bits(),

@@ -67,15 +67,15 @@ pub struct Access {
     pub writes: bool,
 }
 
-/// What an instruction does to memory.
+/// Effect of an instruction on memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// Nothing. Texture reads count here: nothing writes textures.
     None,
     /// One access, which other instructions may be compared with.
     Access(Access),
-    /// A volatile or relaxed access or an atomic: other accesses to the same memory keep their order with it, and it is neither
-    /// removed nor repeated.
+    /// A volatile or relaxed access or an atomic: other accesses to the same memory keep their
+    /// order with it, and it is neither removed nor repeated.
     Ordered(Access),
     /// It orders all memory (a barrier, a fence, an access that acquires), or may do anything to it (a call).
     Everything,
@@ -96,12 +96,12 @@ impl<'a> AliasAnalysis<'a> {
         AliasAnalysis::over(module, func, values, names)
     }
 
-    /// The same for names that were found in another way.
+    /// Creates the analysis with names that were found in another way.
     pub fn over(module: &'a Module, func: &'a Function, values: &'a dyn ValueNames, names: AffineNames<'a>) -> Self {
         AliasAnalysis { func, objects: Objects { module, func }, values, names }
     }
 
-    /// What an instruction does to memory.
+    /// Effect of an instruction on memory.
     pub fn effect(self, inst: Inst) -> Effect {
         let data = &self.func.insts[inst];
         if !Self::may_have_effect(data) {
@@ -195,7 +195,7 @@ impl<'a> AliasAnalysis<'a> {
     }
 }
 
-/// What accesses are counted from, without their offsets.
+/// Objects that accesses are counted from, without their offsets.
 #[derive(Clone, Copy)]
 pub(crate) struct Objects<'a> {
     pub module: &'a Module,

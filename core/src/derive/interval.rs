@@ -5,7 +5,7 @@
 
 use crate::ir::{Array, Global, Type};
 
-/// What an address is an offset into.
+/// Base of an address that is an offset from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Base {
     /// The memory of a kernel's parameter: its buffer, or the array by value.

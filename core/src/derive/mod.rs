@@ -19,9 +19,10 @@
 //!   subscripts computed from data, it has 256 KiB. Its elements are of the type it is accessed by ([`fills`]).
 //! - The launch is tried in the simulator; buffers grow and sizes change until it runs ([`search`]).
 //!
-//! It is a guess that is meant to be shown and edited, so it is marked as derived. It is derived once, from the source,
-//! and goes with the program: after passes the same launch shows what they changed. Sizes and numbers that somebody asks
-//! for change the launch that goes with the program ([`resize`]); it is derived anew only if it does not run at them.
+//! It is a guess that is meant to be shown and edited, so it is marked as derived. It is derived
+//! once, from the source, and goes with the program: after passes the same launch shows what they
+//! changed. Sizes and numbers that somebody asks for change the launch that goes with the program
+//! ([`resize`]); it is derived anew only if it does not run at them.
 
 mod causes;
 mod dry_run;

@@ -6,11 +6,12 @@
 //! a = ld.global.f32 x[i + 1]             x is read up to byte 1004
 //! ```
 //!
-//! An interval for every register at every block, forward to a fixed point. Branch conditions narrow the intervals
-//! on their edges. Loops are widened after a few rounds and narrowed again afterwards; a pointer that a loop moves by
-//! steps (`p = p + 4`) is bounded by the rounds of a counter beside it that is bounded. Calls are followed with
-//! their arguments. Numbers loaded from a buffer are what the launch fills it with, and what the kernel stores; a 64-bit
-//! number is a pointer to memory of its own, if the kernel accesses memory through it.
+//! An interval for every register at every block, forward to a fixed point. Branch conditions
+//! narrow the intervals on their edges. Loops are widened after a few rounds and narrowed again
+//! afterwards; a pointer that a loop moves by steps (`p = p + 4`) is bounded by the rounds of a
+//! counter beside it that is bounded. Calls are followed with their arguments. Numbers loaded from
+//! a buffer are what the launch fills it with, and what the kernel stores; a 64-bit number is a
+//! pointer to memory of its own, if the kernel accesses memory through it.
 //!
 //! Sound for what it calls bounded, apart from integers that wrap inside a sum whose interval does not; where it
 //! does not know, it says "no bound". Bounded by a budget of evaluated instructions.
@@ -43,7 +44,7 @@ const PATHS: u32 = 256;
 /// How deep calls are followed.
 const CALLS: u32 = 6;
 
-/// What is known of one piece of memory.
+/// Accesses to one piece of memory.
 #[derive(Clone, Default)]
 pub(super) struct Reach {
     /// One past the last byte that is touched; none where there is no bound.
@@ -53,7 +54,7 @@ pub(super) struct Reach {
     pub is_read: bool,
     pub is_texture: bool,
     unbounded: bool,
-    /// What the kernel stores there.
+    /// Range of the values that the kernel stores there.
     stored: Option<Value>,
 }
 
@@ -72,7 +73,7 @@ pub(super) enum Touched {
     Array(Array),
 }
 
-/// What a kernel touches.
+/// Memory that a kernel touches.
 #[derive(Clone, Default)]
 pub(super) struct Reaches {
     /// Memory that each access touches, where it is one piece.
@@ -199,14 +200,14 @@ pub(super) struct Fact {
     pub ty: Type,
 }
 
-/// What follows from a predicate being true and from its being false; none where it cannot be.
+/// Facts that follow from a predicate being true and from its being false; none where it cannot be.
 #[derive(Clone, PartialEq, Default)]
 pub(super) struct Condition {
     pub when_true: Option<Vec<Fact>>,
     pub when_false: Option<Vec<Fact>>,
 }
 
-/// What is known in front of an instruction.
+/// Facts known before an instruction.
 #[derive(Clone)]
 pub(super) struct State {
     pub values: Vec<Option<Value>>,
@@ -405,7 +406,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Where control goes from the end of a block, and with what.
+    /// Successors of a block's end, each with the state on its edge.
     fn edges(&self, func: &Function, block: Block, state: &State) -> Vec<(Block, State)> {
         let Some(inst) = func.terminator(block).map(|inst| &func.insts[inst]) else { return Vec::new() };
         let condition = match (inst.opcode.op, inst.args.first()) {
@@ -497,7 +498,7 @@ impl Analysis<'_> {
         clamps
     }
 
-    /// What a register gets from definitions that are no steps.
+    /// Value of a register from definitions that are no steps.
     fn start_of(&mut self, func: &Function, states: &BTreeMap<Block, State>, reg: Reg, depth: u32) -> Option<Value> {
         let mut start: Option<Value> = None;
         for (&block, state) in states {
@@ -588,7 +589,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// What a load gives.
+    /// Value that a load gives.
     pub fn content(&mut self, kernel: Option<&Function>, address: Value, ty: Type) -> Value {
         let any = Value::of_type(ty);
         if ty.is_float() {

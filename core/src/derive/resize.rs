@@ -9,13 +9,14 @@
 //! ```
 //!
 //! 1. Integers that are as many as the threads along some axes, or [`LEFT_OVER`] fewer, follow the sizes.
-//! 2. The kernel's reach is analysed at both sizes. A buffer follows the reach: its length is a multiple of the reach and
-//!    some elements more or fewer, at the old sizes and at the new ones.
+//! 2. The kernel's reach is analysed at both sizes. A buffer follows the reach: its length is a
+//!    multiple of the reach and some elements more or fewer, at the old sizes and at the new ones.
 //! 3. The launch is tried in the simulator, and buffers that are too small grow.
 //!
-//! All else stays: what is resized is the launch that goes with the program. A program that passes have changed gets the
-//! buffers of its source where both reach equally far, or the removed accesses reached a constant number of elements or
-//! an integral number of times further. Cost: two analyses and the dry runs.
+//! All else stays: what is resized is the launch that goes with the program. A program that passes
+//! have changed gets the buffers of its source where both reach equally far, or the removed
+//! accesses reached a constant number of elements or an integral number of times further. Cost: two
+//! analyses and the dry runs.
 
 use super::dry_run::{FUEL_OF_ONE, GROWTHS, Outcome, dry_run, enlarge};
 use super::insts;

@@ -370,8 +370,8 @@ impl<'m> Search<'m> {
     }
 }
 
-/// Names of the module's references to textures that a kernel or some function reads, unless an input or parameter has the
-/// name.
+/// Names of the module's references to textures that a kernel or some function reads, unless an
+/// input or parameter has the name.
 fn textures<'m>(module: &'m Module, kernel: &Function) -> Vec<&'m str> {
     let mut read: BTreeSet<Global> = BTreeSet::new();
     for func in module.funcs.values().filter(|func| func.kind == FuncKind::Func).chain([kernel]) {

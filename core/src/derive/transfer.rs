@@ -1,4 +1,4 @@
-//! What each instruction does to intervals, and which memory it touches.
+//! Transfer of intervals through each instruction, and the memory that it touches.
 
 use super::interval::{Base, Value};
 use super::ranges::{Analysis, Condition, Fact, State};

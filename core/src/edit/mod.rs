@@ -10,11 +10,12 @@
 //! Every [`Edit`] carries what its inverse needs, so undoing a list of edits from its end restores the function
 //! exactly, names included. Ids are handed out once: redoing a creation brings the same id back.
 //!
-//! A function may get a global of its own with [`Rewrite::create_global`]: the one change outside of it, which is undone and
-//! redone with the rest.
+//! A function may get a global of its own with [`Rewrite::create_global`]: the one change outside
+//! of it, which is undone and redone with the rest.
 //!
-//! Each edit takes constant time, apart from profiles, which are gone through where a function declares any, and copied whole
-//! while the trace is on. While the trace is off nothing is recorded and remarks are not even built.
+//! Each edit takes constant time, apart from profiles, which are gone through where a function
+//! declares any, and copied whole while the trace is on. While the trace is off nothing is recorded
+//! and remarks are not even built.
 
 mod profiles;
 mod rewrite;
@@ -68,8 +69,8 @@ impl<'a> Editor<'a> {
         self.func
     }
 
-    /// Lets declared profiles follow all that [`Rewrite::split_edge_ahead`] has split, as is done at the latest when the
-    /// editor goes.
+    /// Lets declared profiles follow all that [`Rewrite::split_edge_ahead`] has split, as is done
+    /// at the latest when the editor goes.
     pub fn let_profiles_follow(&mut self) {
         if !self.unprofiled.is_empty() {
             let splits = core::mem::take(&mut self.unprofiled);
@@ -106,7 +107,7 @@ impl<'a> Editor<'a> {
         core::mem::take(&mut self.globals)
     }
 
-    /// What changed since this was last asked.
+    /// Takes the changes since the last call.
     pub fn take_touched(&mut self) -> Touched {
         core::mem::take(&mut self.touched)
     }

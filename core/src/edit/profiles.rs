@@ -1,13 +1,14 @@
-//! What declared profiles say once blocks have come or gone.
+//! Updates of declared profiles after blocks were added or removed.
 //!
 //! ```text
 //! profile path { a b c: 7 }     b_c put on b -> c:    a b b_c c: 7
 //!                               b taken out:          nothing;   merged into a:   a c: 7
 //! ```
 //!
-//! A count belongs to edges and blocks, and an edge that is split is run through by exactly who ran through it, so that each
-//! of its halves has its count. What speaks of a block that is gone is forgotten, except where another block does its
-//! work. What a zero profile says is of instructions, and stays.
+//! A count belongs to edges and blocks, and an edge that is split is run through by exactly who ran
+//! through it, so that each of its halves has its count. What speaks of a block that is gone is
+//! forgotten, except where another block does its work. What a zero profile says is of
+//! instructions, and stays.
 //!
 //! Linear in what the profile says, for any number of edges that are split at a time.
 
@@ -91,8 +92,9 @@ pub fn forget_block(profile: &mut Profile, block: Block, merged_into: Option<Blo
     }
 }
 
-/// Counts of warps once `into` does the work of a block: it runs as often as it ran, and where the block was behind it, it
-/// ends as the block ended. Edges that become one are taken no more often than their source runs.
+/// Counts of warps once `into` does the work of a block: it runs as often as it ran, and where the
+/// block was behind it, it ends as the block ended. Edges that become one are taken no more often
+/// than their source runs.
 fn merged_counts(entries: &[WarpEntry], block: Block, into: Block) -> Vec<WarpEntry> {
     let mut before = WarpCounts::default();
     before.add(entries);
@@ -155,7 +157,7 @@ pub fn split_in_profile(profile: &mut Profile, splits: &[(Block, Block, Block)])
     }
 }
 
-/// The same in a list of edges, of which several may be equal. `halve` gives one that stands in that place two halves, of which
+/// Splits an edge in a list of edges, of which several may be equal. `halve` divides each entry in two, of which
 /// the second comes last.
 fn split_in_list<T>(
     list: &mut Vec<T>,
@@ -189,7 +191,7 @@ fn split_in_list<T>(
     }
 }
 
-/// The same in paths.
+/// Splits an edge in paths.
 fn split_in_paths(paths: &mut [(Vec<Block>, u64)], splits: &[(Block, Block, Block)]) {
     if let [(from, to, middle)] = *splits {
         for (path, _) in paths {
@@ -219,7 +221,8 @@ fn split_in_path(path: &mut Vec<Block>, middle_of: impl Fn((Block, Block)) -> Op
         index -= 1;
         while let Some(middle) = middle_of((path[index - 1], path[index])) {
             path.insert(index, middle);
-            // An edge that leads to such a block or from it may have been split in its turn: first the one that leads on.
+            // An edge that leads to such a block or from it may have been split in its turn: first
+            // the one that leads on.
             index += 1;
         }
     }
@@ -249,8 +252,8 @@ c:
 }
 ";
 
-    /// The text after splits, each of the edge that leads from the block or the middle of that number to another: blocks first,
-    /// then middles as they have been made.
+    /// The text after splits, each of the edge that leads from the block or the middle of that
+    /// number to another: blocks first, then middles as they have been made.
     fn after(splits: &[(usize, usize)], all_at_a_time: bool) -> String {
         let mut module = crate::verify::check(SOURCE).module;
         let func = module.funcs.keys().next().expect("a kernel");

@@ -1,11 +1,12 @@
 //! A rewrite: the edits that are made for one reason.
 //!
 //! ```text
-//! rewrite.split_edge(a, b)      CreateBlock a_b, CreateInst br b, ReplaceInst in a, SetProfiles: one remark, four edits
+//! rewrite.split_edge(a, b)      CreateBlock a_b, CreateInst br b, ReplaceInst in a, SetProfiles: 1 remark, 4 edits
 //! ```
 //!
-//! While the trace is off, changes are made at once, without an [`Edit`] that could be undone. Declared profiles stay true of the
-//! blocks that they name, whatever is done to those ([`super::profiles`]).
+//! While the trace is off, changes are made at once, without an [`Edit`] that could be undone.
+//! Declared profiles stay true of the blocks that they name, whatever is done to those
+//! ([`super::profiles`]).
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -54,8 +55,8 @@ impl Rewrite<'_, '_> {
         self.changed = true;
     }
 
-    /// A new global of a fresh name. `module` is the rest of the program, which gets it when the function is closed; until
-    /// then nobody can ask about it.
+    /// A new global of a fresh name. `module` is the rest of the program, which gets it when the
+    /// function is closed; until then nobody can ask about it.
     pub fn create_global(&mut self, module: &Module, data: GlobalData) -> Global {
         let global = Global::new(module.globals.len() + self.editor.globals.len());
         self.editor.globals.push(data.clone());
@@ -172,8 +173,9 @@ impl Rewrite<'_, '_> {
         }
     }
 
-    /// Changes what an instruction reads, in place: `change` may write to its guard and its operands, and says whether it
-    /// did. Quicker than [`Rewrite::update`], since neither definitions nor edges come or go.
+    /// Changes what an instruction reads, in place: `change` may write to its guard and its
+    /// operands, and says whether it did. Quicker than [`Rewrite::update`], since neither
+    /// definitions nor edges come or go.
     #[inline]
     pub fn update_reads(&mut self, inst: Inst, change: impl FnOnce(&mut InstData, &PrimaryMap<Reg, Type>) -> bool) {
         if self.recording.is_some() {

@@ -4,9 +4,10 @@
 //! first: k(n, x, y), input u      second: k(y, x), no input      ──▶      second: k(n, x, y), input u
 //! ```
 //!
-//! As many parameters on both sides are the same ones by position, whatever their names; otherwise names pair them. One
-//! that only the first has becomes an unused one of the second, and its buffer has to stay as it was. Those that only the
-//! second has come last. Arrays by value may have other element types: a launch is rewritten to the same bytes.
+//! As many parameters on both sides are the same ones by position, whatever their names; otherwise
+//! names pair them. One that only the first has becomes an unused one of the second, and its buffer
+//! has to stay as it was. Those that only the second has come last. Arrays by value may have other
+//! element types: a launch is rewritten to the same bytes.
 //!
 //! Cost: a copy of the second module, where anything differs.
 

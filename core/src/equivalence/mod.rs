@@ -2,22 +2,25 @@
 //!
 //! ```text
 //! launch of the text ──▶ other seeds, coherence and zeros of each buffer and input, fewer blocks and threads
-//!                   ──▶ run both, compare every element ──▶ the first difference, on the smallest launch that shows one
+//!                   ──▶ run both, compare every element ──▶ the first difference, on the smallest such launch
 //! ```
 //!
-//! Each launch runs under two schedules, which order warps, groups of lanes and float atomics differently. A first program
-//! that leaves different memory under them has a race there: the launch gives no verdict. A second program must leave
-//! the first one's memory under both, as a race that a pass has made is a wrong rewrite.
+//! Each launch runs under two schedules, which order warps, groups of lanes and float atomics
+//! differently. A first program that leaves different memory under them has a race there: the
+//! launch gives no verdict. A second program must leave the first one's memory under both, as a
+//! race that a pass has made is a wrong rewrite.
 //!
-//! Sound in one direction: a difference is real, and a counterexample shows it; agreement is evidence only. A launch on
-//! which the first program itself fails says nothing and is skipped. Elements are compared bit by bit, or within a relative
-//! tolerance for passes that may reassociate. Globals that only the second program has are its own affair. A parameter or
-//! input that one of them lacks is no difference by itself; the buffer of a parameter that only one has must be left as it
-//! was ([`align`]).
+//! Sound in one direction: a difference is real, and a counterexample shows it; agreement is
+//! evidence only. A launch on which the first program itself fails says nothing and is skipped.
+//! Elements are compared bit by bit, or within a relative tolerance for passes that may
+//! reassociate. Globals that only the second program has are its own affair. A parameter or input
+//! that one of them lacks is no difference by itself; the buffer of a parameter that only one has
+//! must be left as it was ([`align`]).
 //!
-//! Cost: four runs a trial, each with its own fuel, up to [`MAX_ENDLESS`] launches that use theirs up; making a
-//! counterexample smaller at most [`MAX_REDUCTIONS`] runs more. A [`Reference`] keeps what the first program left behind
-//! for as many second programs as are held against it: from then on two runs a trial, for the memory of all trials.
+//! Cost: four runs a trial, each with its own fuel, up to [`MAX_ENDLESS`] launches that use theirs
+//! up; making a counterexample smaller at most [`MAX_REDUCTIONS`] runs more. A [`Reference`] keeps
+//! what the first program left behind for as many second programs as are held against it: from then
+//! on two runs a trial, for the memory of all trials.
 
 mod align;
 
@@ -39,14 +42,14 @@ pub const MAX_ENDLESS: u32 = 3;
 /// How much more fuel the second program has than the first: it may be slower, but not endless.
 const PATIENCE: u64 = 4;
 
-/// What is compared, and how thoroughly.
+/// Settings of a comparison: which kernels, and how thoroughly.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
     /// The machine model; memory does not depend on it, unless the program has a race.
     pub machine: Machine,
     /// Generated launches.
     pub trials: u32,
-    /// What every launch begins with: sliders, sizes and the fuel of one run.
+    /// Settings of every launch: sliders, sizes and the fuel of one run.
     pub settings: Settings,
     /// How far two floats may be apart, relative to the greater one; 0 compares bits.
     pub tolerance: f64,
@@ -59,7 +62,7 @@ impl Default for Comparison {
     }
 }
 
-/// What came out.
+/// Result of a comparison.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Verdict {
     /// No launch showed a difference.
@@ -86,7 +89,7 @@ pub enum Verdict {
 /// A launch on which two programs differ.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Counterexample {
-    /// What is said over the launch of the text.
+    /// Settings that override the launch of the text.
     pub settings: Settings,
     /// How they differ there.
     pub difference: Difference,
@@ -147,8 +150,8 @@ enum Expected {
     Failure(SimError),
 }
 
-/// The settings under each schedule that is tried: the one that is asked for, and an odd one, in which warps start in the
-/// opposite order, for each seed.
+/// The settings under each schedule that is tried: the one that is asked for, and an odd one, in
+/// which warps start in the opposite order, for each seed.
 fn schedules(settings: &Settings) -> [Settings; 2] {
     let odd = settings.seed.unwrap_or_default().wrapping_mul(2) | 1;
     [settings.schedule, odd].map(|schedule| Settings { schedule, ..settings.clone() })
@@ -354,7 +357,8 @@ impl Pair<'_> {
     }
 }
 
-/// Memory that the first program leaves behind on one launch, under each schedule, and the blocks that it does not reach.
+/// Memory that the first program leaves behind on one launch, under each schedule, and the blocks
+/// that it does not reach.
 fn expected(
     first: (&Module, Func),
     launch: &Launch,
@@ -415,7 +419,7 @@ fn close(ty: Type, first: u64, second: u64, tolerance: f64) -> bool {
     tolerance > 0.0 && (are_nan || a == b || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1.0))
 }
 
-/// What is one step smaller, smallest first.
+/// Launches that are one step smaller, smallest first.
 fn reductions(settings: &Settings, launch: &Launch) -> Vec<Settings> {
     let (grid, block) = (settings.grid.unwrap_or(launch.grid), settings.block.unwrap_or(launch.block));
     let mut list = Vec::new();

@@ -6,11 +6,12 @@
 //! s = mul.f32.sat w, n
 //! ```
 //!
-//! One instruction follows another if it reads what that writes, writes what that reads or writes, or both go to memory or
-//! to other lanes and one of them does more than read. Instructions that do not follow each other may change places.
+//! One instruction follows another if it reads what that writes, writes what that reads or writes,
+//! or both go to memory or to other lanes and one of them does more than read. Instructions that do
+//! not follow each other may change places.
 //!
-//! Every instruction has direct predecessors only; what must come before it is found by going on from these. Linear in the
-//! instructions and their operands.
+//! Every instruction has direct predecessors only; what must come before it is found by going on
+//! from these. Linear in the instructions and their operands.
 //!
 //! Source: Muchnick, section 9.2, dependence graphs of basic blocks; AZP, section 3.3.2, versioning check hoisting.
 
@@ -28,7 +29,7 @@ pub(crate) struct Dependences {
     all: Vec<Inst>,
 }
 
-/// What an instruction does beyond its registers.
+/// Effect of an instruction beyond its registers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     /// Nothing.
@@ -40,7 +41,7 @@ enum Order {
 }
 
 impl Dependences {
-    /// Of all blocks of a function.
+    /// Collects the dependences of all blocks of a function.
     pub fn of(func: &Function) -> Dependences {
         let mut found = Dependences::default();
         found.learn(func, func.block_order());
@@ -84,7 +85,7 @@ impl Dependences {
         }
     }
 
-    /// What an instruction follows directly, all in its own block and before it.
+    /// Direct dependences of an instruction, all in its own block and before it.
     pub fn predecessors(&self, inst: Inst) -> &[Inst] {
         let (start, count) = self.first[inst.index()];
         &self.all[start as usize..(start + count) as usize]
@@ -101,12 +102,12 @@ fn order(data: &InstData) -> Order {
     }
 }
 
-/// Who wrote and read registers in the open block.
+/// Writers and readers of registers in the open block.
 struct Accesses {
     /// Number of the open block, from 1.
     block: u32,
-    /// By register: the block that the entry is of, its last writer there, and one more than the place of its last reader
-    /// since in `readers`.
+    /// Entries by register: the block that the entry is of, its last writer there, and one more
+    /// than the place of its last reader since in `readers`.
     regs: Vec<(u32, Option<Inst>, u32)>,
     /// A reader, and the one before it.
     readers: Vec<(Inst, u32)>,

@@ -1,4 +1,4 @@
-//! Where different definitions of a register meet, so that what it holds from there on needs a name of its own.
+//! Joins of different definitions of a register, after which its value needs a name of its own.
 //!
 //! ```text
 //! a: i = 0        br h
@@ -6,11 +6,13 @@
 //! b: i = i + 1    br h
 //! ```
 //!
-//! Joins are iterated dominance frontiers (minimal), and only for registers that some block reads before it writes them
-//! (semi-pruned), and there only where the register may still be read. That is told by dominance, without knowing what is
-//! live. Let the *tops* of a register be the blocks that write it and are dominated by no other block that does. Where
-//! every such read is dominated by a write, a join that a top does not strictly dominate could reach a read below that
-//! top only through it, which writes the register again. So joins are needed only below tops with such a read, their
+//! Joins are iterated dominance frontiers (minimal), and only for registers that some block reads
+//! before it writes them (semi-pruned), and there only where the register may still be read. That
+//! is told by dominance, without knowing what is live. Let the *tops* of a register be the blocks
+//! that write it and are dominated by no other block that does. Where every such read is dominated
+//! by a write, a join that a top does not strictly dominate could reach a read below that top only
+//! through it, which writes the register again. So joins are needed only below tops with such a
+//! read, their
 //! *scopes*: a counter of an inner loop has none in the headers of the loops around it. A register with a read that no
 //! write dominates is known everywhere; that read may see the value on entry.
 //!
@@ -40,7 +42,7 @@ pub(crate) struct JoinFinder<'a> {
     definitions: Vec<(Reg, u32)>,
 }
 
-/// What reading the instructions tells of a register.
+/// Facts about a register from reading the instructions.
 #[derive(Clone, Copy, Default, Debug)]
 struct RegFacts {
     definitions: u32,
@@ -121,7 +123,7 @@ impl<'a> JoinFinder<'a> {
         self.finish_with(cfg, &mut None)
     }
 
-    /// The same with frontiers that are made when they are asked for first, for whoever needs them too.
+    /// Finishes with frontiers that are computed on the first request and shared with the caller.
     pub fn finish_with(mut self, cfg: &'a Cfg, frontier: &mut Option<IteratedFrontier<'a>>) -> Joins {
         self.scopes.retain(|(reg, _)| !self.regs[reg.index()].is_undominated);
         self.scopes.sort_unstable();
@@ -294,8 +296,9 @@ impl Joins {
         self.regs[reg.index()].may_have_joins()
     }
 
-    /// Does the register's value remain known below a block that writes it, beyond the block's end? What the block dominates
-    /// ends before the place that `subtree_end` gives. Blocks come so that each subtree of the dominator tree is in one piece, its root first.
+    /// Does the register's value remain known below a block that writes it, beyond the block's end?
+    /// What the block dominates ends before the place that `subtree_end` gives. Blocks come so that
+    /// each subtree of the dominator tree is in one piece, its root first.
     #[inline]
     pub fn is_known_below(&mut self, reg: Reg, place: u32, subtree_end: impl FnOnce() -> u32) -> bool {
         let facts = &mut self.regs[reg.index()];

@@ -7,12 +7,13 @@
 //!        br j
 //! ```
 //!
-//! Lanes that part at a branch run side after side, each up to the branch's immediate post-dominator, where they meet. The
-//! *region* of a branch is what can be reached from it before that. So an operation runs with the lanes that took the same
-//! target at each branch whose region holds it.
+//! Lanes that part at a branch run side after side, each up to the branch's immediate
+//! post-dominator, where they meet. The
+//! *region* of a branch is what can be reached from it before that. So an operation runs with the
+//! lanes that took the same target at each branch whose region holds it.
 //!
-//! 1. The blocks with convergent operations ([`crate::ir::Op::is_convergent`]) and the branches where lanes may part are
-//!    those of the function before the change.
+//! 1. The blocks with convergent operations ([`crate::ir::Op::is_convergent`]) and the branches
+//!    where lanes may part are those of the function before the change.
 //! 2. For each such branch the region's blocks with convergent operations must be the same in both graphs.
 //! 3. Where there are any, two targets of the branch must be one block in both graphs or in neither.
 //!

@@ -31,7 +31,7 @@ impl Liveness {
         Liveness::compute_with(func, cfg, &mut Silent)
     }
 
-    /// The same; the sink hears the registers live at the end of each block, in rising order.
+    /// Computes liveness; the sink gets the registers live at the end of each block, in rising order.
     pub fn compute_with(func: &Function, cfg: &Cfg, sink: &mut impl FactSink<Vec<Reg>>) -> Liveness {
         // Only registers that some block reads before it writes them are ever live between blocks.
         let mut written_in = vec![None; func.regs.len()];
@@ -103,7 +103,7 @@ impl Liveness {
     }
 }
 
-/// What an instruction does to the live registers, from after it to before it.
+/// Steps the live registers back over an instruction, from after it to before it.
 fn step_back(func: &Function, inst: Inst, mut set: impl FnMut(Reg, bool)) {
     let data = &func.insts[inst];
     if data.guard.is_none() {
@@ -114,9 +114,9 @@ fn step_back(func: &Function, inst: Inst, mut set: impl FnMut(Reg, bool)) {
 
 /// Sorted lists, by block.
 struct Lives {
-    /// What it reads before it writes it.
+    /// Registers that each block reads before it writes them.
     read: Vec<Vec<Reg>>,
-    /// What it writes in all lanes before it reads it.
+    /// Registers that each block writes in all lanes before it reads them.
     written: Vec<Vec<Reg>>,
 }
 

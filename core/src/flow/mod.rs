@@ -1,4 +1,4 @@
-//! What flows through a function: one dataflow solver, and the problems that everybody needs.
+//! Data flow through a function: one solver, and the problems that every pass shares.
 //!
 //! ```text
 //! Joins           where different definitions of a register meet

@@ -18,7 +18,7 @@ use crate::ir::Inst;
 /// Something that a use may see.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ReachingDefinition {
-    /// What the register holds on entry: an argument, or nothing assigned.
+    /// Value of the register on entry: an argument, or nothing assigned.
     Entry,
     /// A write, guarded or not.
     Inst {

@@ -6,8 +6,9 @@
 //! b: @q y = mul y, 2
 //! ```
 //!
-//! An instruction has more than a hundred bytes, and its address stands elsewhere; its registers have four each. Whoever
-//! names values again after some blocks have changed reads these here, a block in one piece.
+//! An instruction has more than a hundred bytes, and its address stands elsewhere; its registers
+//! have four each. Whoever names values again after some blocks have changed reads these here, a
+//! block in one piece.
 //!
 //! Linear in instructions when it is made, and in those of the blocks that are looked at again. Their old lists stay
 //! behind.
@@ -25,7 +26,7 @@ use crate::ir::{Block, Function, Inst, Reg};
 pub(super) struct Record {
     pub inst: Inst,
     start: u32,
-    /// Where writes begin; the highest bit is set for a guarded instruction.
+    /// Start of the writes; the highest bit is set for a guarded instruction.
     middle_and_guard: u32,
     end: u32,
 }
@@ -43,31 +44,31 @@ impl Record {
         self.middle_and_guard & Self::GUARD != 0
     }
 
-    /// Where in the list the first of its registers stands.
+    /// Index of its first register in the list.
     #[inline]
     pub fn start(&self) -> u32 {
         self.start
     }
 
-    /// Where the last one ends.
+    /// Index after its last register.
     #[inline]
     pub fn end(&self) -> u32 {
         self.end
     }
 
-    /// What it reads.
+    /// Range of the registers that it reads.
     #[inline]
     pub fn uses(&self) -> Range<usize> {
         self.start as usize..(self.middle_and_guard & !Self::GUARD) as usize
     }
 
-    /// What it writes.
+    /// Range of the registers that it writes.
     #[inline]
     pub fn definitions(&self) -> Range<usize> {
         (self.middle_and_guard & !Self::GUARD) as usize..self.end as usize
     }
 
-    /// The same in a list that has so much more in front.
+    /// Shifts the record to a list with that many more registers before it.
     #[inline]
     fn behind(self, count: u32) -> Record {
         let Record { inst, start, middle_and_guard, end } = self;
@@ -84,7 +85,7 @@ pub(crate) struct RegisterAccesses {
     of_block: SecondaryMap<Block, Pieces>,
 }
 
-/// Where the lists of a block stand.
+/// Position of a block's lists.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 struct Pieces {
     records: (u32, u32),
@@ -92,7 +93,7 @@ struct Pieces {
 }
 
 impl RegisterAccesses {
-    /// Of all blocks of a function.
+    /// Collects the accesses of all blocks of a function.
     pub fn of(func: &Function) -> RegisterAccesses {
         let insts = func.insts.len();
         let mut accesses = RegisterAccesses {
@@ -139,7 +140,7 @@ impl RegisterAccesses {
         &self.regs[start as usize..end as usize]
     }
 
-    /// What of a list in which `before` others stand before these registers is which instruction's.
+    /// Records of a block's instructions in a list with `before` registers before theirs.
     pub(super) fn records(&self, block: Block, before: u32) -> impl Iterator<Item = Record> + '_ {
         let (start, end) = self.of_block[block].records;
         self.records[start as usize..end as usize].iter().map(move |record| record.behind(before))

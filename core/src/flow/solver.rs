@@ -35,7 +35,7 @@ pub enum Direction {
 
 /// A dataflow problem.
 pub trait Problem {
-    /// What is known at a point.
+    /// Fact known at a point.
     type Fact: Clone;
 
     /// Which way facts go.
@@ -77,7 +77,7 @@ impl<F> FactSink<F> for Silent {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Solution<F> {
     direction: Direction,
-    /// By block: the fact where facts arrive, and the one where they leave.
+    /// Facts of each block: the one where facts arrive, and the one where they leave.
     facts: Vec<(F, F)>,
     /// Transfers computed.
     visits: usize,

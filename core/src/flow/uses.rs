@@ -1,4 +1,4 @@
-//! Who reads a value: the names of [`Values`] the other way round.
+//! Readers of each value: the names of [`Values`] inverted.
 //!
 //! ```text
 //! a: x = 1; y = 2    br p, b, c       value        readers
@@ -74,7 +74,8 @@ impl ValueUses {
         ValueUses { first, uses }
     }
 
-    /// The readers of a value. A join that takes it along two edges is there twice; one that nothing reads is not there.
+    /// The readers of a value. A join that takes it along two edges is there twice; one that
+    /// nothing reads is not there.
     pub fn of(&self, value: Value) -> &[ValueUse] {
         &self.uses[self.first[value.index()] as usize..self.first[value.index() + 1] as usize]
     }
@@ -85,7 +86,7 @@ impl ValueUses {
     }
 }
 
-/// By value, how many readers it has, and one 0 more.
+/// Number of readers of each value, and a final 0.
 fn count_readers(operands: &[(Inst, &[Value])], values: &Values) -> Vec<u32> {
     let mut counts = vec![0u32; values.len() + 1];
     for &value in operands.iter().flat_map(|(_, used)| used.iter()) {

@@ -9,14 +9,15 @@
 //! z = mul.f32 c, l
 //! ```
 //!
-//! Seeds are the results of one vector load, texture read or unpacking, and loads of adjacent elements in one block. From
-//! a group one goes on to the instructions that read its elements and to those that computed them, where these are as
-//! many, isomorphic, independent and in one block: not one of them may need another one's result. No more than four
-//! elements go into a group.
+//! Seeds are the results of one vector load, texture read or unpacking, and loads of adjacent
+//! elements in one block. From a group one goes on to the instructions that read its elements and
+//! to those that computed them, where these are as many, isomorphic, independent and in one block:
+//! not one of them may need another one's result. No more than four elements go into a group.
 //!
-//! Groups are not packed, only looked at, so nothing has to be legal but that they are zero together. Bounds: the first
-//! [`MOST_READERS`] readers of each element are looked at, and each instruction is in a few groups, so time is linear. What
-//! blocks tell of their seeds ([`Seedbeds`]) may be kept while they stay as they are; then it is linear in blocks and groups.
+//! Groups are not packed, only looked at, so nothing has to be legal but that they are zero
+//! together. Bounds: the first [`MOST_READERS`] readers of each element are looked at, and each
+//! instruction is in a few groups, so time is linear. What blocks tell of their seeds
+//! ([`Seedbeds`]) may be kept while they stay as they are; then it is linear in blocks and groups.
 //!
 //! Source: S. Larsen and S. Amarasinghe, Exploiting superword level parallelism with multimedia instruction sets, PLDI
 //! 2000, sections 4.1 and 4.2; AZP, section 3.1, step 2.
@@ -48,7 +49,7 @@ const MOST_STEPS: usize = 64;
 /// The opcode of a load, and its address without the constant part.
 type LoadKey = (Opcode, Vec<(u32, i64)>);
 
-/// What has to be known of a function to find its groups.
+/// Analyses of a function that finding its groups needs.
 #[derive(Clone, Copy)]
 pub(crate) struct VectorInput<'a> {
     /// The function.
@@ -57,26 +58,27 @@ pub(crate) struct VectorInput<'a> {
     pub cfg: &'a Cfg,
     /// The names of its values.
     pub values: &'a Values,
-    /// Who reads them.
+    /// Readers of the values.
     pub uses: &'a ValueUses,
-    /// What follows what in its blocks.
+    /// Dependences within its blocks.
     pub dependences: &'a Dependences,
-    /// Where seeds may be in them.
+    /// Candidates for seeds in them.
     pub seedbeds: &'a Seedbeds,
 }
 
-/// What blocks' own instructions tell of their seeds.
+/// Facts about seeds from the blocks' own instructions.
 #[derive(Default)]
 pub(crate) struct Seedbeds {
-    /// By instruction: its place in its block.
+    /// Place of each instruction in its block.
     places: Vec<u32>,
-    /// Blocks with an instruction that may be a seed, or several loads that may be one together: a value has one register, so
-    /// that addresses which are counted from the same values are counted from the same registers.
+    /// Blocks with an instruction that may be a seed, or several loads that may be one together: a
+    /// value has one register, so that addresses which are counted from the same values are counted
+    /// from the same registers.
     blocks: FixedBitSet,
 }
 
 impl Seedbeds {
-    /// Of all blocks of a function.
+    /// Collects the facts of all blocks of a function.
     pub fn of(func: &Function) -> Seedbeds {
         let mut found = Seedbeds::default();
         found.learn(func, func.block_order());
@@ -140,7 +142,7 @@ pub(crate) fn vectors(input: VectorInput<'_>) -> Vec<Elements> {
     groups
 }
 
-/// Where a value is written: the place in its block, then which destination.
+/// Place where a value is written: the instruction's place in its block, then which destination.
 fn place(input: VectorInput<'_>, value: Value) -> (u32, u32) {
     match input.values.definition(value) {
         Definition::Inst { inst, index } | Definition::Guarded { inst, index, .. } => {
@@ -246,7 +248,7 @@ fn operand_uses<'a>(input: VectorInput<'a>, value: Value) -> impl Iterator<Item 
     })
 }
 
-/// The same opcode with one result, in one block, without a guard?
+/// Tests for equal opcodes with one result, in one block, without a guard.
 fn is_isomorphic(input: VectorInput<'_>, a: Inst, b: Inst) -> bool {
     let func = input.func;
     let (first, second) = (&func.insts[a], &func.insts[b]);

@@ -165,7 +165,7 @@ impl Cfg {
         self.targets.len()
     }
 
-    /// Where control comes in, in the order of the function's `entries`.
+    /// Entry blocks, in the order of the function's `entries`.
     pub fn entries(&self) -> &[Block] {
         &self.entries
     }
@@ -175,12 +175,12 @@ impl Cfg {
         self.entries.contains(&block)
     }
 
-    /// Where control may go from a block, in the terminator's order, repetitions kept.
+    /// Successors of a block, in the terminator's order, repetitions kept.
     pub fn successors(&self, block: Block) -> &[Block] {
         &self.targets[self.out_range(block)]
     }
 
-    /// Where control may come from, by rising block number, repetitions kept, unreachable blocks included.
+    /// Predecessors of a block, by rising block number, repetitions kept, unreachable blocks included.
     pub fn predecessors(&self, block: Block) -> &[Block] {
         &self.predecessors[self.in_range(block)]
     }

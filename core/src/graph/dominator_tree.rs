@@ -27,11 +27,11 @@ use crate::ir::Block;
 pub(super) trait Digraph {
     /// One more than the largest node number.
     fn node_count(&self) -> usize;
-    /// Where searches start.
+    /// Roots of the searches.
     fn roots(&self) -> &[Block];
-    /// Where edges from a node go.
+    /// Targets of the edges from a node.
     fn successors(&self, node: Block) -> &[Block];
-    /// Where edges to a node come from; some may be unreachable.
+    /// Sources of the edges to a node; some may be unreachable.
     fn predecessors(&self, node: Block) -> &[Block];
     /// A depth-first search from the roots.
     fn search(&self) -> Cow<'_, Search> {

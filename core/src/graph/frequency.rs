@@ -1,20 +1,23 @@
-//! How often blocks run, guessed from the shape: a block of a loop runs more often than one outside, and a branch goes each
-//! way equally often, unless somebody knows better.
+//! How often blocks run, guessed from the shape: a block of a loop runs more often than one
+//! outside, and a branch goes each way equally often, unless somebody knows better.
 //!
 //! ```text
 //! a -> h, h -> b | c, b -> h        a 1    h 8    b 7    c 1
 //! ```
 //!
-//! Control that comes in is 1, shared out among the entries. A branch that leaves loops is taken less often than one that
-//! stays, by [`Frequencies::ITERATIONS`] - 1 for each loop left. A loop is gone through once for control that comes to its
-//! header: part of it leaves, and the rest comes back. So a header runs 1 / (the part that leaves) times for each time that
-//! the loop is entered, and with one such branch that is [`Frequencies::ITERATIONS`] times. What enters a loop also leaves
-//! it, however many ways out it has and whatever is known of them: behind loops, code runs as often as before them.
+//! Control that comes in is 1, shared out among the entries. A branch that leaves loops is taken
+//! less often than one that stays, by [`Frequencies::ITERATIONS`] - 1 for each loop left. A loop is
+//! gone through once for control that comes to its header: part of it leaves, and the rest comes
+//! back. So a header runs 1 / (the part that leaves) times for each time that the loop is entered,
+//! and with one such branch that is [`Frequencies::ITERATIONS`] times. What enters a loop also
+//! leaves it, however many ways out it has and whatever is known of them: behind loops, code runs
+//! as often as before them.
 //!
-//! Loops are gone through from the innermost on, and stepped over as a whole in the loop around them. In an irreducible
-//! loop, what enters elsewhere is taken to enter at the header; what does so from places behind the header only counts inside
-//! the loop. Frequencies are guesses: they compare places, they count nothing. Linear in edges times the depth of loops that
-//! an edge leaves.
+//! Loops are gone through from the innermost on, and stepped over as a whole in the loop around
+//! them. In an irreducible loop, what enters elsewhere is taken to enter at the header; what does
+//! so from places behind the header only counts inside the loop. Frequencies are guesses: they
+//! compare places, they count nothing. Linear in edges times the depth of loops that an edge
+//! leaves.
 //!
 //! Source: Y. Wu and J. Larus, Static branch frequency and program profile analysis, MICRO 1994; the loop heuristic of
 //! T. Ball and J. Larus, Branch prediction for free, PLDI 1993.
@@ -32,7 +35,7 @@ use crate::ir::Block;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Frequencies {
     blocks: Vec<f64>,
-    /// By edge: the probability (0–1) that its source goes on along it.
+    /// Probability (0–1) of each edge once its source runs.
     probabilities: Vec<f64>,
 }
 
@@ -43,7 +46,7 @@ impl Frequencies {
     pub const MOST_ITERATIONS: f64 = 1000.0;
     /// Frequencies stop growing here, so that no nest of loops is infinitely frequent: more than 300 loops deep.
     pub const MAX: f64 = 1e300;
-    /// What control can reach is never less frequent.
+    /// Smallest frequency of a reachable block.
     pub const MIN: f64 = 1e-300;
 
     /// The frequencies of a graph.
@@ -51,7 +54,7 @@ impl Frequencies {
         Frequencies::compute_with(cfg, loops, |_| None)
     }
 
-    /// The same where something is known of branches: the probability (0–1) of each edge of a block, or of none of them.
+    /// Computes frequencies from known branches: the probability (0–1) of each edge of a block, or of none of them.
     pub fn compute_with(cfg: &Cfg, loops: &Loops, known: impl Fn(Edge) -> Option<f64>) -> Frequencies {
         let probabilities = probabilities(cfg, loops, known);
         let mut flow = Flow {
@@ -151,18 +154,18 @@ fn probabilities(cfg: &Cfg, loops: &Loops, known: impl Fn(Edge) -> Option<f64>) 
     probabilities
 }
 
-/// What flows through a loop for one run of its header, or through the function for one of its own.
+/// Flow through a loop for one run of its header, or through the function for one of its own.
 struct Flow<'a> {
     cfg: &'a Cfg,
     loops: &'a Loops,
     probabilities: &'a [f64],
-    /// By block.
+    /// Flow of each block.
     blocks: Vec<f64>,
-    /// By loop: what enters it, in the loop around it.
+    /// Flow that enters each loop, in the loop around it.
     entered: Vec<f64>,
-    /// Where control goes that leaves the loop, and how much.
+    /// Targets outside of the loop, and their flow.
     exits: Vec<(Block, f64)>,
-    /// By loop that has been gone through and not yet stepped over: where control goes that leaves it, and which part of it
+    /// Exits of each loop that has been processed and not yet stepped over: targets, and their part of the flow
     /// (0–1). So an edge that leaves many loops stands in one list at a time.
     exits_of: Vec<SmallVec<[(Block, f64); 2]>>,
 }

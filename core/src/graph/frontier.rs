@@ -4,12 +4,14 @@
 //! a -> b, a -> c, b -> d, c -> d        the frontier of b is { d }; iterated, from { a, b }, it is { d } too
 //! ```
 //!
-//! All frontiers together are mostly about as large as the graph, but quadratic for a deep nest of loops. An
-//! [`IteratedFrontier`] stores them while they stay within [`IteratedFrontier::STORED_PER_BLOCK`] entries a block, so
-//! that a set costs what its answer is large. Beyond that it walks the tree for each set: every block and edge at
-//! most once, deepest sources first, because an edge out of a subtree matters only where it goes no deeper than the
-//! subtree's root. Where only joins below some block are asked for, it climbs from the definitions to that block instead:
-//! a join is in the frontier of what is between its own parent in the tree and its predecessor.
+//! All frontiers together are mostly about as large as the graph, but quadratic for a deep nest of
+//! loops. An [`IteratedFrontier`] stores them while they stay within
+//! [`IteratedFrontier::STORED_PER_BLOCK`] entries a block, so that a set costs what its answer is
+//! large. Beyond that it walks the tree for each set: every block and edge at most once, deepest
+//! sources first, because an edge out of a subtree matters only where it goes no deeper than the
+//! subtree's root. Where only joins below some block are asked for, it climbs from the definitions
+//! to that block instead: a join is in the frontier of what is between its own parent in the tree
+//! and its predecessor.
 //!
 //! Source: R. Cytron and others, Efficiently computing static single assignment form and the control dependence graph,
 //! TOPLAS 1991; V. Sreedhar and G. Gao, A linear time algorithm for placing phi-nodes, POPL 1995.
@@ -62,7 +64,7 @@ impl<'a> IteratedFrontier<'a> {
         IteratedFrontier { stored, ..Self::walking(cfg, dominators) }
     }
 
-    /// The same without stored frontiers: the choice for a single set.
+    /// Chooses for a single set, without stored frontiers.
     pub fn walking(cfg: &'a Cfg, dominators: &'a Dominators) -> IteratedFrontier<'a> {
         let blocks = cfg.block_count();
         let (found, walked) = (vec![0; blocks], vec![0; blocks]);
@@ -77,7 +79,7 @@ impl<'a> IteratedFrontier<'a> {
         frontier
     }
 
-    /// The same set in any order.
+    /// Returns the set in any order.
     pub fn in_any_order(&mut self, definitions: &[Block]) -> Vec<Block> {
         let Some(stored) = &self.stored else { return self.walk(definitions) };
         self.current += 1;
@@ -233,7 +235,7 @@ struct Climbs {
     /// `edges[first[b]..first[b + 1]]`.
     first: Vec<u32>,
     edges: Vec<(u32, Block)>,
-    /// By block: the nearest strictly above it that has joins under it.
+    /// Nearest strict dominator of each block that has joins under it.
     above: Vec<PackedOption<Block>>,
 }
 

@@ -38,7 +38,7 @@ pub struct LoopData {
     pub parent: Option<Loop>,
     /// How many loops a block of this one is in at least: 1 for an outermost loop.
     pub depth: u32,
-    /// Where control enters: the header, then the others of an irreducible loop.
+    /// Entries of the loop: the header, then the others of an irreducible loop.
     pub entries: Vec<Block>,
     /// The retreating edges to the header.
     pub back_edges: Vec<Edge>,

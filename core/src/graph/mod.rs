@@ -1,4 +1,4 @@
-//! What the shape of a function says: who can follow whom, who always comes first, what loops, what decides.
+//! Shape of a function: predecessors and successors, dominators, loops, control dependence.
 //!
 //! Everything here is computed from a [`Cfg`], a compact picture of a function's blocks and edges, and knows nothing
 //! of instructions. No algorithm recurses, so the depth of a program is no danger; each file states its bound.

@@ -5,10 +5,11 @@
 //! increments: a -> c 2, d -> f 1, all others 0
 //! ```
 //!
-//! A path starts at an entry or at the target of a retreating edge, follows edges that do not retreat, and ends where
-//! the function ends or at the source of a retreating edge. It passes loop headers that it reaches from outside. Numbers
-//! and paths, as sequences of blocks, correspond one to one: from a block with n ways on, the i-th way's increment is
-//! the number of paths that the ways before it lead to. Parallel edges are one way and have one increment.
+//! A path starts at an entry or at the target of a retreating edge, follows edges that do not
+//! retreat, and ends where the function ends or at the source of a retreating edge. It passes loop
+//! headers that it reaches from outside. Numbers and paths, as sequences of blocks, correspond one
+//! to one: from a block with n ways on, the i-th way's increment is the number of paths that the
+//! ways before it lead to. Parallel edges are one way and have one increment.
 //!
 //! The number of paths doubles with every diamond. Where more than [`PathNumbering::MAX_PATHS`] paths would lead on
 //! from a block, all of them are cut behind it: each ends there and a new one starts at the next block. Linear time.
@@ -22,7 +23,7 @@ use cranelift_entity::EntityRef;
 use super::cfg::{Cfg, Edge};
 use crate::ir::Block;
 
-/// What a profile does with its path number on an edge.
+/// Change of a profile's path number on an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathStep {
     /// The path goes on; add this.
@@ -39,7 +40,7 @@ pub struct PathNumbering {
     counts: Vec<u64>,
     /// May a path end at the block?
     ends: Vec<bool>,
-    /// Where paths start, in reverse postorder, and the number of the first that does.
+    /// Starts of paths, in reverse postorder, each with the number of its first path.
     starts: Vec<(Block, u64)>,
     cut: Vec<Block>,
     total: u64,
@@ -119,7 +120,7 @@ impl PathNumbering {
         self.starts.iter().find(|(start, _)| *start == block).map(|&(_, number)| number)
     }
 
-    /// What to do with the path number on an edge. Edges of unreachable blocks add nothing.
+    /// Returns the change of the path number on an edge. Edges of unreachable blocks add nothing.
     pub fn step(&self, edge: Edge) -> PathStep {
         self.steps[edge.index()]
     }

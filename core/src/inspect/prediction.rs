@@ -17,11 +17,11 @@ pub struct Prediction {
     pub source: String,
     /// The figures of the formula, in words.
     pub figures: String,
-    /// Blocks at whose ends the condition is decided, each with the block where a warp goes if it does not hold, by name.
+    /// Blocks that end with the branches, each with the block where a warp goes if the condition does not hold, by name.
     pub branches: Vec<(String, String)>,
     /// Cycles that an execution by a warp takes more where the condition holds; negative if it takes fewer.
     pub cycles_if_held: f64,
-    /// The same where it does not hold.
+    /// Cycles that such an execution takes more where it does not hold.
     pub cycles_if_not: f64,
 }
 

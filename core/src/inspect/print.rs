@@ -66,7 +66,7 @@ fn print_timeline(timeline: &Timeline, out: &mut Formatter<'_>) -> fmt::Result {
         writeln!(out, "{marker}{at:>5} {}{rule}: {}", moment.word, moment.sentence)?;
     }
     if let Some(kept) = timeline.cut_after {
-        writeln!(out, "the first {kept} moments were kept; more happened")?;
+        writeln!(out, "only the first {kept} moments are kept")?;
     }
     Ok(())
 }

@@ -171,8 +171,8 @@ impl Course {
         }
     }
 
-    /// The moments that lead to the k-th change, from 1: after the one before it, up to its own, and up to the end after
-    /// the last.
+    /// The moments that lead to the k-th change, from 1: after the one before it, up to its own,
+    /// and up to the end after the last.
     pub fn moments_of(&self, change: usize) -> core::ops::RangeInclusive<usize> {
         let made = |change: usize| self.changes.get(change).copied();
         let first = change.checked_sub(2).and_then(made).map_or(0, |before| before + 1);

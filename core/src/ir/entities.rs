@@ -1,4 +1,5 @@
-//! Typed ids. They are never reused and never renumbered: they are what an animation follows from one state to the next.
+//! Typed ids. They are never reused and never renumbered: they are what an animation follows from
+//! one state to the next.
 
 use cranelift_entity::{EntityRef, SecondaryMap, entity_impl};
 

@@ -40,7 +40,7 @@ pub enum FuncKind {
     Func,
 }
 
-/// What a parameter is.
+/// Type of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParamType {
     /// A number.
@@ -104,7 +104,7 @@ pub struct Extent {
 pub struct ParamData {
     /// Its name; the register's too, where it has one.
     pub name: String,
-    /// What it is.
+    /// Type of the parameter.
     pub ty: ParamType,
     /// The register that holds it on entry. None for an array by value.
     pub reg: Option<Reg>,
@@ -160,15 +160,16 @@ pub struct InputData {
     pub uniform: bool,
 }
 
-/// A profile that the text declares. Counts are executions; the unit of paths and edges (lanes or warps) is the writer's.
+/// A profile that the text declares. Counts are executions; the unit of paths and edges (lanes or
+/// warps) is the writer's.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Profile {
     /// Acyclic paths, block by block, and how often each ran.
     Path(Vec<(Vec<Block>, u64)>),
     /// Edges and how often each ran.
     Edge(Vec<(Block, Block, u64)>),
-    /// Zero probabilities. There may be one for each instruction, and a journal has those of before and after each rewrite
-    /// that changes any: where they are the same they are shared.
+    /// Zero probabilities. There may be one for each instruction, and a journal has those of before
+    /// and after each rewrite that changes any: where they are the same they are shared.
     Zero(Rc<Vec<ZeroEntry>>),
     /// How warps execute blocks and take edges.
     Warp(Vec<WarpEntry>),
@@ -191,20 +192,20 @@ pub struct Function {
     pub result_declaration: Option<Box<Declaration>>,
     /// Registers, parameters' included.
     pub regs: PrimaryMap<Reg, RegData>,
-    /// Their types; of pointers and textures `b64`. They stand by themselves, since passes ask for many of them, and in a
-    /// large function names would keep them far from each other in memory.
+    /// Their types; of pointers and textures `b64`. They stand by themselves, since passes ask for
+    /// many of them, and in a large function names would keep them far from each other in memory.
     pub reg_types: PrimaryMap<Reg, Type>,
     /// All blocks that ever were; [`Function::layout`] says which stand in the text.
     pub blocks: PrimaryMap<Block, BlockData>,
     /// All instructions that ever were.
     pub insts: PrimaryMap<Inst, InstData>,
-    /// Where they stand.
+    /// Order of the blocks and instructions.
     pub layout: Layout,
     /// `shared` and `local` arrays.
     pub arrays: PrimaryMap<Array, ArrayData>,
     /// Inputs.
     pub inputs: PrimaryMap<Input, InputData>,
-    /// Where calls may enter. Empty for the ordinary function with one entry, its first block; see
+    /// Entries for calls. Empty for the ordinary function with one entry, its first block; see
     /// [`Function::entry_blocks`].
     pub entries: Vec<Block>,
     /// Declared profiles in text order.
@@ -217,11 +218,11 @@ pub struct Function {
     pub pragmas: Vec<(Block, String)>,
     /// Comments, by what they stand at.
     pub comments: Comments,
-    /// Where each instruction stood in the source; the default span where it did not.
+    /// Span of each instruction in the source; the default span where it has none.
     pub inst_spans: SecondaryMap<Inst, Span>,
-    /// Where each block's label stood in the source.
+    /// Span of each block's label in the source.
     pub block_spans: SecondaryMap<Block, Span>,
-    /// Where the name stood in the source.
+    /// Span of the name in the source.
     pub span: Span,
     reg_names: NameSpace,
     block_names: NameSpace,
@@ -234,8 +235,8 @@ pub struct Function {
     successors: SecondaryMap<Block, Few<Block>>,
 }
 
-/// A function is copied in order to be changed: its copy has room for an eighth more instructions and registers, so that
-/// the first new one does not move all the others.
+/// A function is copied in order to be changed: its copy has room for an eighth more instructions
+/// and registers, so that the first new one does not move all the others.
 impl Clone for Function {
     fn clone(&self) -> Function {
         Function {
@@ -319,13 +320,13 @@ impl Function {
         self.layout.last_inst(block).filter(|&inst| self.insts[inst].is_terminator())
     }
 
-    /// What new instructions at the end of a block stand before: the terminator, if the block is complete. Where control
+    /// Insertion point at the end of a block: the terminator, if the block is complete. Where control
     /// goes on from a block it is; only elsewhere has the last instruction to be looked at.
     pub fn end_of(&self, block: Block) -> Option<Inst> {
         if self.successors[block].is_empty() { self.terminator(block) } else { self.layout.last_inst(block) }
     }
 
-    /// Where control may go from the end of a block, in the terminator's order, repetitions kept.
+    /// Successors of a block's end, in the terminator's order, repetitions kept.
     pub fn successors(&self, block: Block) -> &[Block] {
         &self.successors[block]
     }
@@ -356,15 +357,15 @@ impl Function {
         self.definition_counts[reg] as usize
     }
 
-    /// The same for all registers in order.
+    /// Definition counts of all registers in order.
     pub fn definition_counts(&self) -> impl Iterator<Item = usize> + '_ {
         // The table ends with the last register that was ever written.
         let known = self.definition_counts.values().map(|&count| count as usize);
         known.chain(core::iter::repeat(0)).take(self.regs.len())
     }
 
-    /// How many of the instructions that stand in the text are [generic accesses](InstData::is_generic_access). Constant
-    /// time.
+    /// How many of the instructions that stand in the text are [generic
+    /// accesses](InstData::is_generic_access). Constant time.
     pub fn generic_access_count(&self) -> usize {
         self.generic_accesses as usize
     }

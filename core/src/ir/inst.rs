@@ -41,7 +41,7 @@ impl Symbol {
     }
 }
 
-/// What an address is counted from.
+/// Base of an address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AddressBase {
     /// A register that holds a 64-bit address (a 32-bit one for shared and local windows is zero-extended).
@@ -58,7 +58,7 @@ pub enum AddressBase {
 /// An index register extends to 64 bits by its type: `s` with its sign, `u` and `b` with zeros.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Address {
-    /// What the address is counted from.
+    /// Base that the address is counted from.
     pub base: AddressBase,
     /// Index registers and their scales in bytes, in the order of the text.
     pub terms: SmallVec<[(Reg, i64); 1]>,
@@ -79,7 +79,7 @@ pub enum Operand {
     Special(Special),
     /// The address of a piece of memory.
     Symbol(Symbol),
-    /// Where a memory operation goes.
+    /// Address of a memory operation.
     Address(Box<Address>),
     /// A brace list: the elements of a vector store or of a packing `mov`.
     List(Box<SmallVec<[Operand; 4]>>),
@@ -170,8 +170,8 @@ pub struct Call {
     pub exits: Few<Block>,
 }
 
-/// Parts that few instructions have beside opcode and operands: where control goes beyond simply going on, or the text of an
-/// opaque one.
+/// Parts that few instructions have beside opcode and operands: where control goes beyond simply
+/// going on, or the text of an opaque one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Control {
     /// To one of these: `br` has one, a conditional `br` the true side then the false side, `switch` any number (the
@@ -185,17 +185,17 @@ pub enum Control {
     Template(Template),
 }
 
-/// What an instruction reads besides its guard, in text order.
+/// Operands that an instruction reads besides its guard, in text order.
 pub type InstArgs = SmallVec<[Operand; 3]>;
 
 /// One instruction. Terminators are instructions too; they stand last in their block.
 ///
-/// The order of the fields is that in memory: what is looked at together stands together. Where control goes stands elsewhere,
-/// since few instructions have anything to say about that.
+/// The order of the fields is that in memory: what is looked at together stands together. Where
+/// control goes stands elsewhere, since few instructions have anything to say about that.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[repr(C)]
 pub struct InstData {
-    /// What it does.
+    /// Operation of the instruction.
     pub opcode: Opcode,
     /// Targets of control, or the text of an opaque instruction; none where control simply goes on, or ends.
     pub control: Option<Box<Control>>,
@@ -203,7 +203,7 @@ pub struct InstData {
     pub guard: Option<Guard>,
     /// Registers it writes, in text order.
     pub dsts: Few<Reg>,
-    /// What it reads, in text order.
+    /// Operands that it reads, in text order.
     pub args: InstArgs,
 }
 
@@ -229,7 +229,7 @@ impl InstData {
         InstData::new(Opcode::untyped(Op::BrIf), [], [condition]).to([on_true, on_false])
     }
 
-    /// The same instruction with these targets behind those that it has. Of a call they are where it comes back to.
+    /// Appends these targets to the instruction's. For a call they are where it returns to.
     pub fn to(mut self, targets: impl IntoIterator<Item = Block>) -> Self {
         match self.control.as_deref_mut() {
             Some(Control::Targets(list)) => list.extend(targets),
@@ -242,13 +242,13 @@ impl InstData {
         self
     }
 
-    /// The same instruction as a call of that function.
+    /// Makes the instruction a call of that function.
     pub fn calling(mut self, callee: Callee) -> Self {
         self.control = Some(Box::new(Control::Call(Call { callee, exits: Few::new() })));
         self
     }
 
-    /// The same instruction under a guard.
+    /// Puts the instruction under a guard.
     pub fn guarded(mut self, guard: Option<Guard>) -> Self {
         self.guard = guard;
         self
@@ -272,7 +272,7 @@ impl InstData {
         regs
     }
 
-    /// Where a terminator may go, in text order: the blocks of [`Control::Targets`], or where a call comes back to.
+    /// Targets of a terminator, in text order: the blocks of [`Control::Targets`], or where a call returns to.
     #[inline]
     pub fn targets(&self) -> &[Block] {
         match self.control.as_deref() {
@@ -282,7 +282,7 @@ impl InstData {
         }
     }
 
-    /// The same, to be changed in place.
+    /// Targets of a terminator, to be changed in place.
     pub fn targets_mut(&mut self) -> &mut [Block] {
         match self.control.as_deref_mut() {
             Some(Control::Targets(targets)) => targets,
@@ -317,7 +317,8 @@ impl InstData {
         if let Some(Control::Template(template)) = self.control.as_deref() { Some(template) } else { None }
     }
 
-    /// Does it write the register of that destination again, as a later one? Then nobody ever reads what it wrote first.
+    /// Does it write the register of that destination again, as a later one? Then nobody ever reads
+    /// what it wrote first.
     pub fn overwrites_dst(&self, place: usize) -> bool {
         let later = self.dsts.get(place + 1..).unwrap_or(&[]);
         self.dsts.get(place).is_some_and(|dst| later.contains(dst))

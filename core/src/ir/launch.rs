@@ -20,12 +20,12 @@ pub enum Number {
     F64Bits(u64),
 }
 
-/// Where the elements of a buffer, or the draws of an input, come from.
+/// Source of the elements of a buffer, or of the draws of an input.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ValueSource {
     /// 0, 1, 2, …
     Iota,
-    /// The same everywhere.
+    /// One value everywhere.
     Const(Number),
     /// Evenly distributed: a ≤ x < b for floats, a…b inclusive for integers.
     Random(Number, Number),
@@ -38,7 +38,7 @@ pub enum ValueSource {
 /// Values with their statistics.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Values {
-    /// Where they come from.
+    /// Source of the values.
     pub source: ValueSource,
     /// Probability (0–1) that an element is zero instead.
     pub zero: Option<f64>,
@@ -46,7 +46,7 @@ pub struct Values {
     pub coherence: Option<f64>,
 }
 
-/// What a parameter or input gets.
+/// Value of a parameter or input.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Fill {
     /// A scalar.
@@ -78,7 +78,7 @@ pub enum Fill {
 /// Which parameter or input a line of a launch is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FillKey {
-    /// By name.
+    /// Key by name.
     Name(String),
     /// `#k`: the k-th parameter, from 0.
     Index(u32),
@@ -96,7 +96,7 @@ pub enum PointerStep {
 /// One line `name = fill`, or `name[b] = fill` for the memory that a pointer in the memory of `name` points to.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Binding {
-    /// What is bound.
+    /// Key of the bound parameter or input.
     pub key: FillKey,
     /// The pointers from there to the memory; none for what the parameter or input itself gets.
     pub path: Vec<PointerStep>,
@@ -104,7 +104,7 @@ pub struct Binding {
     pub fill: Fill,
     /// Whether the fill was derived from the kernel rather than written by somebody.
     pub is_derived: bool,
-    /// Where the key stood in the source.
+    /// Span of the key in the source.
     pub span: Span,
 }
 
@@ -129,7 +129,7 @@ pub struct Launch {
     pub bindings: Vec<Binding>,
     /// Its comments; [`super::CommentAnchor::Line`] says how its lines are numbered.
     pub comments: Comments,
-    /// Where the kernel's name stood in the source.
+    /// Span of the kernel's name in the source.
     pub span: Span,
 }
 
@@ -150,12 +150,12 @@ impl Launch {
         }
     }
 
-    /// What binds a kernel's parameter, the one at `index` and called `name`. The last of several holds.
+    /// Binding of a kernel's parameter, the one at `index` and called `name`. The last of several holds.
     pub fn binding(&self, index: usize, name: &str) -> Option<&Binding> {
         self.bindings.iter().rev().find(|binding| binding.path.is_empty() && binding.key.is_of(index, name))
     }
 
-    /// The same, to change it.
+    /// Binding of a parameter, to be changed.
     pub fn binding_mut(&mut self, index: usize, name: &str) -> Option<&mut Binding> {
         self.bindings.iter_mut().rev().find(|binding| binding.path.is_empty() && binding.key.is_of(index, name))
     }

@@ -24,7 +24,7 @@ struct InstNode {
     next: PackedOption<Inst>,
 }
 
-/// Where every block and instruction stands.
+/// Order of every block and instruction.
 #[derive(Clone, Default)]
 pub struct Layout {
     blocks: SecondaryMap<Block, BlockNode>,

@@ -1,4 +1,4 @@
-//! What a program is.
+//! Representation of programs.
 //!
 //! A [`Module`] holds kernels, functions, global arrays and launches. A [`Function`] holds typed registers that may be
 //! assigned many times, blocks, and instructions that may be guarded; ids ([`Block`], [`Inst`], [`Reg`]) are never

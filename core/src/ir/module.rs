@@ -13,8 +13,8 @@ use super::function::{FuncKind, Function, Span};
 use super::launch::Launch;
 use super::types::{Space, Type};
 
-/// Object that a module's variable refers to instead of holding elements. Texture fetches read textures; others only opaque
-/// instructions read.
+/// Object that a module's variable refers to instead of holding elements. Texture fetches read
+/// textures; others only opaque instructions read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reference {
     /// `texref`
@@ -62,7 +62,7 @@ pub struct GlobalData {
     pub comments: Comments,
     /// How PTX declares it, if it was read from PTX.
     pub declaration: Option<Box<Declaration>>,
-    /// Where the name stood in the source.
+    /// Span of the name in the source.
     pub span: Span,
 }
 
@@ -101,7 +101,8 @@ pub struct Module {
     pub items: Vec<Item>,
     /// The header of the PTX file that it was read from.
     pub header: Option<FileHeader>,
-    /// Declarations of that file that are no item here: shared variables of the whole file, and what other files define.
+    /// Declarations of that file that are no item here: shared variables of the whole file, and
+    /// what other files define.
     pub declarations: Vec<Declaration>,
     /// Whole-line comments after the last item, without the slashes.
     pub trailing_comments: Vec<String>,

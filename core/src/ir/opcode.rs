@@ -4,7 +4,7 @@ use super::types::{Space, Type};
 
 macro_rules! roots {
     ($($(#[$doc:meta])* $variant:ident = $name:literal),* $(,)?) => {
-        /// What an instruction does, without types and modifiers.
+        /// Operation of an instruction, without types and modifiers.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[allow(missing_docs)]
         pub enum Op { $($(#[$doc])* $variant),* }
@@ -84,7 +84,7 @@ roots! {
     VoteAll = "vote.all", VoteAny = "vote.any", VoteUni = "vote.uni", VoteBallot = "vote.ballot",
     ShflIdx = "shfl.idx", ShflUp = "shfl.up", ShflDown = "shfl.down", ShflBfly = "shfl.bfly",
     MatchAny = "match.any", MatchAll = "match.all", Activemask = "activemask",
-    /// What the values of a warp's lanes come to, in all of these lanes: their sum, their least, their union.
+    /// Reduction of the values of a warp's lanes, in all of these lanes: their sum, minimum or union.
     Redux = "redux",
     /// Draws the next value of an `input`.
     In = "in",
@@ -394,8 +394,8 @@ bitflags::bitflags! {
         const UNI = 1 << 28;
         /// `barrier.sync` without `.aligned`: lanes of a warp may come at different instructions.
         const UNALIGNED = 1 << 29;
-        /// An atomic on bfloats: its type is `b16`, spelled `bf16`. It has the bit of [`Flags::UNALIGNED`], since it is no
-        /// barrier.
+        /// An atomic on bfloats: its type is `b16`, spelled `bf16`. It has the bit of
+        /// [`Flags::UNALIGNED`], since it is no barrier.
         const BF16 = 1 << 29;
         /// `isspacep.shared::cluster`, with the bit of [`Flags::BF16`]: it is no atomic.
         const CLUSTER = 1 << 29;
@@ -505,8 +505,9 @@ impl Opcode {
         Opcode::new(op, ty)
     }
 
-    /// All of it in three words, the first below 2³¹: what has the same words is the same opcode. What is absent has the
-    /// number behind all others, which is how it stands in memory, so that nothing has to be asked.
+    /// All of it in three words, the first below 2³¹: what has the same words is the same opcode.
+    /// What is absent has the number behind all others, which is how it stands in memory, so that
+    /// nothing has to be asked.
     #[inline]
     pub fn words(&self) -> [u32; 3] {
         // The widest numbers of fields that lie side by side: each has to fit below the next one.
@@ -625,8 +626,8 @@ mod tests {
         core::iter::once(None).chain(all.iter().copied().map(Some))
     }
 
-    /// No two opcodes have the same words: neither where all fields of the first word differ, nor where one of the second
-    /// does.
+    /// No two opcodes have the same words: neither where all fields of the first word differ, nor
+    /// where one of the second does.
     #[test]
     fn words_tell_opcodes_apart() {
         let mut firsts = BTreeMap::new();

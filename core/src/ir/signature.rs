@@ -1,4 +1,4 @@
-//! What operands an opcode takes: one table for the parsers, the verifier, the printer and the simulator's decoder.
+//! Operands of each opcode: one table for the parsers, the verifier, the printer and the simulator's decoder.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -9,7 +9,7 @@ use super::types::Type;
 /// Barriers of a block.
 pub const BARRIERS: u64 = 16;
 
-/// What may stand in an operand position.
+/// Kind of operand that a position takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArgKind {
     /// A register that agrees with the type, a constant, and where the width fits a special register (32 bits) or the
@@ -37,7 +37,7 @@ pub enum ArgKind {
     Any(Type),
 }
 
-/// What a destination may be.
+/// Kind of register that a destination takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DstKind {
     /// The type written. The first definition of a register without a `reg` line gives it this type.
@@ -57,7 +57,7 @@ pub struct Signature {
     pub args: SmallVec<[ArgKind; 4]>,
     /// How many of them must be there.
     pub required_args: usize,
-    /// What any number of further operands may be.
+    /// Kind of any number of further operands.
     pub rest: Option<ArgKind>,
 }
 
@@ -93,7 +93,7 @@ impl Signature {
         Signature { dsts: smallvec![DstKind { ty, may_be_wider: false }; 4], required_dsts: 4, ..self }
     }
 
-    /// What may stand at operand position `index`, if anything.
+    /// Returns the kind of operand at position `index`, if there is one.
     pub fn arg(&self, index: usize) -> Option<ArgKind> {
         self.args.get(index).copied().or(self.rest)
     }
@@ -252,7 +252,7 @@ impl InstData {
         bits < BARRIERS || self.barrier_operand() != Some(index)
     }
 
-    /// What may stand where its operand number `index` stands. Quicker than [`InstData::signature`] for the many opcodes
+    /// Returns the kind of operand number `index`. Quicker than [`InstData::signature`] for the many opcodes
     /// whose operands are all values of one type.
     pub fn arg_kind(&self, index: usize) -> Option<ArgKind> {
         match self.opcode.op {

@@ -56,7 +56,7 @@ pub enum Special {
     Nsmid,
     /// Read-only values that the driver passes beside the parameters.
     Envreg(u8),
-    /// Where the shared memory that the system keeps for itself begins, ends and has room: an index into
+    /// Begin, end or capacity of the shared memory that the system reserves: an index into
     /// [`RESERVED_SMEM`].
     ReservedSmem(u8),
     /// The low half of the cycle counter.
@@ -129,7 +129,8 @@ impl Special {
         Special::Gridid,
     ];
 
-    /// A number of its own: its place in [`Special::ALL`], or one beyond for the registers that are told apart by number.
+    /// A number of its own: its place in [`Special::ALL`], or one beyond for the registers that are
+    /// told apart by number.
     pub const fn index(self) -> u32 {
         match self {
             Special::Tid(axis) => axis as u32,
@@ -238,7 +239,7 @@ impl Special {
         }
     }
 
-    /// The same value in every lane of a warp?
+    /// Tests for one value in all lanes of a warp.
     pub const fn is_warp_uniform(self) -> bool {
         matches!(
             self,

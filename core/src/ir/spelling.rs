@@ -23,7 +23,7 @@ pub enum SpellingError<'a> {
     Missing(Op, &'static str),
     /// The root has the suffix, but not for this type.
     SuffixForType(Op, &'static str, Type),
-    /// The same kind of suffix stands there twice.
+    /// Second suffix of one kind.
     Repeated(Op, &'a str),
 }
 

@@ -1,15 +1,15 @@
 //! The spelling of an opaque instruction: PTX with numbered places for registers and symbols.
 //!
 //! ```text
-//! mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13}
+//! mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$0, $1, $2, $3}
 //! ```
 //!
 //! Places count the destinations first, then the operands. `$$` is a dollar sign. A destination or an operand without a
 //! place is written or read all the same: the accumulators of `wgmma.mma_async` are read as well as written, though PTX
 //! names them once, and `wgmma.wait_group` writes them without a name.
 //!
-//! `.reg .b128 %x` is such an instruction, too: a register of 128 bits has no other place in the program than in the text of
-//! opaque instructions, whose order stays.
+//! `.reg .b128 %x` is such an instruction, too: a register of 128 bits has no other place in the
+//! program than in the text of opaque instructions, whose order stays.
 //!
 //! Source: LLVM's inline assembly, whose template strings are alike.
 
@@ -39,7 +39,7 @@ pub struct Template(String);
 /// Why a text is no template, at that byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TemplateError {
-    /// Where.
+    /// Byte at which the error is.
     pub at: usize,
     /// Why.
     pub reason: &'static str,
@@ -59,10 +59,10 @@ impl Template {
         // Two instructions, a label or a comment would be no instruction with these operands.
         let is_allowed = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b';' | b'"' | b'\\' | b'@');
         if let Some(at) = text.bytes().position(|byte| !is_allowed(byte)) {
-            return error(at, "no such character stands in an instruction");
+            return error(at, "this character is not allowed in an instruction");
         }
         if let Some(at) = text.find("//").or_else(|| text.find("/*")) {
-            return error(at, "there is no comment in an instruction");
+            return error(at, "comments are not allowed in an instruction");
         }
         let template = Template(text);
         match template.try_pieces() {

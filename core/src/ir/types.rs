@@ -26,7 +26,7 @@ pub enum Type {
     F64,
 }
 
-/// What the bits of a type mean.
+/// Meaning of a type's bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum TypeClass {
@@ -79,7 +79,7 @@ impl Type {
         if self.bits() == 64 { u64::MAX } else { (1 << self.bits()) - 1 }
     }
 
-    /// What the bits mean.
+    /// Returns the meaning of the bits.
     pub const fn class(self) -> TypeClass {
         match self {
             Type::Pred => TypeClass::Pred,
@@ -144,8 +144,8 @@ impl Type {
         (have == Float) == (want == Float)
     }
 
-    /// Are these the bits of a NaN other than the one that arithmetic yields in this float type? No, where the type is no
-    /// float.
+    /// Are these the bits of a NaN other than the one that arithmetic yields in this float type?
+    /// No, where the type is no float.
     pub fn is_other_nan(self, bits: u64) -> bool {
         let infinity = match self {
             Type::F16 => 0x7C00,

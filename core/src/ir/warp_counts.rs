@@ -8,8 +8,9 @@
 //! }
 //! ```
 //!
-//! With two ways the counts say how often lanes parted. With more they only bound it (three ways may part once into three
-//! or twice into two), so that a block may say it: `n2: 100 diverged 12`. Two entries for one block or edge add up.
+//! With two ways the counts say how often lanes parted. With more they only bound it (three ways
+//! may part once into three or twice into two), so that a block may say it: `n2: 100 diverged 12`.
+//! Two entries for one block or edge add up.
 //!
 //! Linear in the profile, a logarithm for each question. Counts end at the largest number.
 
@@ -20,7 +21,7 @@ use super::{Block, Function, Profile};
 /// A line of a `profile warp`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WarpEntry {
-    /// Of a block.
+    /// Counts of a block.
     Block {
         /// The block.
         block: Block,
@@ -29,7 +30,7 @@ pub enum WarpEntry {
         /// How often the lanes parted at its end, where that is told.
         diverged: Option<u64>,
     },
-    /// Of an edge.
+    /// Count of an edge.
     Edge {
         /// Its source.
         from: Block,
@@ -40,7 +41,7 @@ pub enum WarpEntry {
     },
 }
 
-/// What a function's `profile warp` tells, added up.
+/// Sums of a function's `profile warp`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WarpCounts {
     blocks: BTreeMap<Block, (u64, Option<u64>)>,
@@ -48,7 +49,7 @@ pub struct WarpCounts {
 }
 
 impl WarpCounts {
-    /// What a function declares.
+    /// Adds up the declarations of a function.
     pub fn of(func: &Function) -> WarpCounts {
         let mut counts = WarpCounts::default();
         for profile in &func.profiles {
@@ -130,7 +131,8 @@ impl WarpCounts {
         Some((more.div_ceil(ways.max(2) - 1), more.min(executions)))
     }
 
-    /// The share (0–1) of a block's executions at which lanes part. None where the profile does not tell, or it never ran.
+    /// The share (0–1) of a block's executions at which lanes part. None where the profile does not
+    /// tell, or it never ran.
     pub fn divergence(&self, block: Block) -> Option<f64> {
         let executions = self.executions(block).filter(|&executions| executions > 0)?;
         let parted = self.told(block).or_else(|| self.partings(block).map(|(least, _)| least))?;

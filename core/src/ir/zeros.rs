@@ -9,9 +9,10 @@
 //! }
 //! ```
 //!
-//! A name counts the writes that stand before one, so it is another whenever one of these comes or goes. What a profile says
-//! is therefore kept by the instruction and its register. It stays true wherever the instruction is put, is said of nothing
-//! where the instruction is gone or writes the register no more, and gets its name when it is printed.
+//! A name counts the writes that stand before one, so it is another whenever one of these comes or
+//! goes. What a profile says is therefore kept by the instruction and its register. It stays true
+//! wherever the instruction is put, is said of nothing where the instruction is gone or writes the
+//! register no more, and gets its name when it is printed.
 //!
 //! Source of what is said: AZP, section 3.2.
 
@@ -39,14 +40,14 @@ pub struct Write {
 /// A write that a zero profile speaks of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ZeroWrite {
-    /// What an instruction writes into a register.
+    /// Result of an instruction in a register.
     Of {
         /// The instruction.
         inst: Inst,
         /// The register.
         reg: Reg,
     },
-    /// What has this name, if anything has; see [`Function::find_named_writes`].
+    /// Write of this name, if there is one; see [`Function::find_named_writes`].
     Named(Write),
 }
 
@@ -55,13 +56,13 @@ pub enum ZeroWrite {
 pub struct ZeroEntry {
     /// The writes.
     pub writes: SmallVec<[ZeroWrite; 1]>,
-    /// Probability (0–1) that all active lanes of the warp get zero; of several writes, that their registers are all zero
-    /// in them when the last has been written.
+    /// Probability (0–1) that all active lanes of the warp get zero; of several writes, that their
+    /// registers are all zero in them when the last has been written.
     pub probability: f64,
 }
 
 impl ZeroEntry {
-    /// Of one write.
+    /// Creates the entry of one write.
     pub fn of(write: ZeroWrite, probability: f64) -> ZeroEntry {
         ZeroEntry { writes: smallvec![write], probability }
     }
@@ -128,7 +129,7 @@ impl Function {
         self.inst_block(inst).is_some() && self.insts[inst].dsts.contains(&reg)
     }
 
-    /// What the writes are called that zero profiles speak of.
+    /// Names of the writes that zero profiles refer to.
     pub fn zero_names(&self) -> ZeroNames {
         let mut names = HashMap::new();
         names.extend(self.zero_writes().filter_map(|write| match write {
@@ -147,7 +148,7 @@ impl Function {
 }
 
 impl ZeroNames {
-    /// What a write is called. None where it is gone, or the block that its name speaks of.
+    /// Returns the name of a write. None where it was removed, or the block that its name refers to.
     pub fn of(&self, func: &Function, write: ZeroWrite) -> Option<Write> {
         match write {
             ZeroWrite::Of { inst, reg } => self.0.get(&(inst, reg)).copied().flatten(),
@@ -155,7 +156,7 @@ impl ZeroNames {
         }
     }
 
-    /// What the writes of an entry are called. None where one of them is gone: then it says nothing.
+    /// Returns the names of the writes of an entry. None where one of them was removed: then the entry is void.
     pub fn of_entry(&self, func: &Function, entry: &ZeroEntry) -> Option<SmallVec<[Write; 1]>> {
         entry.writes.iter().map(|&write| self.of(func, write)).collect()
     }

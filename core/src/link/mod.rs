@@ -10,7 +10,8 @@
 //! { "source":   the program's text,
 //!   "dialect":  "wir" | "ptx",
 //!   "launch":   the text of the launch tab, for a program without launches,
-//!   "pipeline": [ { "pass": "gvn-cse" or "@ptxas", "knobs": { name: value }, "off": true, "phase": "49" } or just "gvn-cse", … ],
+//!   "pipeline": [ { "pass": "gvn-cse" or "@ptxas", "knobs": { name: value }, "off": true, "phase": "49" }
+//!                 or just "gvn-cse", … ],
 //!   "fast_math": true if passes may assume what IEEE arithmetic does not promise,
 //!   "position": { "pass": the entry of the pipeline, from 1; 0 is the source,
 //!                 "event": how many rewrites of that entry are done, those that led here included },
@@ -39,14 +40,14 @@ pub use crate::load::Dialect;
 /// Largest JSON text that a link may hold, in bytes.
 pub const MAX_TEXT_BYTES: usize = 256 * 1024;
 
-/// What a link holds: enough to open exactly this bench again.
+/// Content of a link: enough to open exactly this bench again.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Document {
     /// The program.
     #[serde(skip_serializing_if = "is_default")]
     pub source: String,
-    /// What the program is written in.
+    /// Format of the program.
     #[serde(skip_serializing_if = "is_default")]
     pub dialect: Dialect,
     /// Launches that stand beside the program, as `.wir` text.
@@ -58,13 +59,13 @@ pub struct Document {
     /// May passes assume what IEEE arithmetic does not promise, such as `x * 0 = 0`?
     #[serde(skip_serializing_if = "is_default")]
     pub fast_math: bool,
-    /// Where the transport stands; at the end if nothing is said.
+    /// Position of the transport; the end if absent.
     #[serde(skip_serializing_if = "is_default")]
     pub position: Option<Position>,
     /// How the kernel is run.
     #[serde(skip_serializing_if = "is_default")]
     pub run: RunSettings,
-    /// What the page shows: its own small names and values.
+    /// View of the page: its own small names and values.
     #[serde(skip_serializing_if = "is_default")]
     pub view: BTreeMap<String, String>,
 }
@@ -157,9 +158,9 @@ pub enum LinkError {
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LinkError::NotALink => write!(f, "this is no link of the laboratory: it has no `#v2.`"),
+            LinkError::NotALink => write!(f, "not a warpscope link: it has no `#v2.`"),
             LinkError::UnknownVersion(version) => {
-                write!(f, "the link is of version `{version}`; this laboratory reads `v1` and `v2`")
+                write!(f, "the link has version `{version}`; this warpscope reads `v1` and `v2`")
             }
             LinkError::PayloadTooLong => {
                 write!(f, "the link is longer than {} characters", grouped(wire::MAX_PAYLOAD_CHARS))
@@ -172,13 +173,11 @@ impl fmt::Display for LinkError {
                 f.write_str(": the sender's program shortened it")?;
                 missing.map_or(Ok(()), |missing| write!(f, " by {}", grouped(missing)))
             }
-            LinkError::Damaged => {
-                f.write_str("the link was changed on its way: copy it again, or ask for a file instead")
-            }
+            LinkError::Damaged => f.write_str("the link is damaged: copy it again, or ask for a file instead"),
             LinkError::TooLarge => {
-                write!(f, "there is more than {} KiB in the link: save a file instead", MAX_TEXT_BYTES / 1024)
+                write!(f, "the link holds more than {} KiB: save a file instead", MAX_TEXT_BYTES / 1024)
             }
-            LinkError::NotADocument(why) => write!(f, "what the link holds is no document: {why}"),
+            LinkError::NotADocument(why) => write!(f, "the content of the link is not a document: {why}"),
         }
     }
 }

@@ -24,7 +24,7 @@ macro_rules! classes {
 classes! {
     /// 8- to 32-bit `mov`, `add`, `sub`, logic, shifts, comparisons, `selp`, `min`, `max`, `bfe`, `bfi`, `prmt`.
     Integer = "integer",
-    /// The same on 64 bits: two machine instructions.
+    /// Integer operations on 64 bits: two machine instructions.
     Integer64 = "integer-64",
     /// 32-bit `mul`, `mad`, and the wide forms.
     IntegerMul = "integer-mul",
@@ -42,7 +42,7 @@ classes! {
     Float16 = "float-16",
     /// f32 `add`, `sub`, `mul`, `fma`, `min`, `max`, `neg`, `abs`, comparisons.
     Float32 = "float-32",
-    /// The same in f64.
+    /// Float operations in f64.
     Float64 = "float-64",
     /// `div.rn.f32` and the other exact roundings.
     Div32 = "div-32",

@@ -3,7 +3,7 @@
 use super::Machine;
 use super::class::OpClass;
 
-/// Where a figure comes from.
+/// Source of a figure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Source {
@@ -15,7 +15,7 @@ pub enum Source {
     Filled(Machine),
     /// No published figure at all: counted from the machine instructions that it becomes.
     Estimated,
-    /// What the model is by definition.
+    /// Definition of the model.
     Defined,
 }
 
@@ -40,11 +40,11 @@ impl Source {
 pub struct Figure {
     /// In cycles, unless the place says otherwise.
     pub value: u32,
-    /// Where it comes from.
+    /// Source of the figure.
     pub source: Source,
 }
 
-/// What one class costs on one machine.
+/// Cost of one class on one machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Cost {
@@ -90,7 +90,7 @@ pub struct Memory {
     pub banks: u32,
 }
 
-/// What fits on one multiprocessor at a time.
+/// Capacity of one multiprocessor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Limits {
@@ -109,9 +109,9 @@ const TURING: &str = "Arafa et al. 2019 (Turing)";
 const AMPERE: &str = "Abdelkhalik et al. 2022 (A100)";
 const HOPPER: &str = "Luo et al. 2025 (H800)";
 const THROUGHPUT: &str =
-    "CUDA C++ Programming Guide, arithmetic throughput: 64, the full rate, over the class's results a cycle";
+    "CUDA C++ Programming Guide, arithmetic throughput: 64, the full rate, over the class's results per cycle";
 const PPT: &str = "Arafa et al., PPT-GPU";
-/// Who measured memory.
+/// Sources of the memory figures.
 const MEMORY: [&str; 4] = [PPT, PPT, AMPERE, HOPPER];
 const MEASURED_ON: &str = "measured by this project on an H100 80GB HBM3";
 const WHITEPAPER: &str = "NVIDIA architecture whitepaper";
@@ -184,10 +184,11 @@ fn rows(class: OpClass) -> (Row, Row) {
     }
 }
 
-/// What `cargo xtask gpu costs` found on an H100 for classes of which nothing is published for Hopper: issue cost and
-/// latency, [`NONE`] where there is a publication, or where what was measured is not what the class stands for: a constant
-/// at an address in a register, one scope of a fence. Issue costs are cycles of one of the four schedulers by two, as the
-/// guide's full rate, 64 results, holds each of them for two.
+/// Results of `cargo xtask gpu costs` on an H100 for classes without a publication for Hopper:
+/// issue cost and latency, [`NONE`] where there is a publication, or where what was measured is not
+/// what the class stands for: a constant at an address in a register, one scope of a fence. Issue
+/// costs are cycles of one of the four schedulers by two, as the guide's full rate, 64 results,
+/// holds each of them for two.
 const fn measured_on_hopper(class: OpClass) -> (u32, u32) {
     match class {
         OpClass::Integer | OpClass::IntegerMul | OpClass::Float16 | OpClass::Float32 => (NONE, 4),
@@ -316,7 +317,7 @@ pub(super) fn memory(machine: Machine) -> Memory {
     }
 }
 
-/// What fits at a time: table of compute capabilities in the CUDA C++ Programming Guide.
+/// Capacity limits: table of compute capabilities in the CUDA C++ Programming Guide.
 pub(super) const fn limits(machine: Machine) -> Limits {
     const KIB: u32 = 1024;
     let (warps, blocks, shared) = match machine {

@@ -69,7 +69,7 @@ impl Machine {
     /// One line for a list.
     pub const fn summary(self) -> &'static str {
         match self {
-            Machine::Unit => "every instruction issues in 1 cycle and answers in 1, memory too",
+            Machine::Unit => "every instruction, memory accesses included, issues in 1 cycle and has a latency of 1",
             Machine::Volta => "V100 (compute capability 7.0)",
             Machine::Turing => "Tesla T4 (compute capability 7.5)",
             Machine::Ampere => "A100 (compute capability 8.0)",
@@ -104,7 +104,7 @@ impl Machine {
         figures::memory(self)
     }
 
-    /// What fits on one multiprocessor at a time.
+    /// Capacity limits of one multiprocessor.
     pub const fn limits(self) -> Limits {
         figures::limits(self)
     }

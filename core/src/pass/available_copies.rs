@@ -7,15 +7,16 @@
 //! br p, n2, n3             in n2, and whatever n2 dominates, p holds
 //! ```
 //!
-//! Blocks are visited in dominator-tree preorder. A copy between registers with one definition each stays true in every
-//! block that the copy dominates, if the source's definition dominates the copy: no path can run that definition again
-//! and reach a use without passing the copy again. Everything else is true along an extended basic block (a block, those
-//! that only it leads to, and so on), until one of its registers is written; each write gives a register a new version,
-//! and a copy names the versions it was made of. Leaving a block takes back what was learnt in it.
+//! Blocks are visited in dominator-tree preorder. A copy between registers with one definition each
+//! stays true in every block that the copy dominates, if the source's definition dominates the
+//! copy: no path can run that definition again and reach a use without passing the copy again.
+//! Everything else is true along an extended basic block (a block, those that only it leads to, and
+//! so on), until one of its registers is written; each write gives a register a new version, and a
+//! copy names the versions it was made of. Leaving a block takes back what was learnt in it.
 //!
-//! Every instruction costs a constant number of table look-ups; the tables are one entry a register. Most registers have
-//! one definition and are no copies: of these the walk only notes the block that writes them, so that there is nothing to
-//! take back.
+//! Every instruction costs a constant number of table look-ups; the tables are one entry a
+//! register. Most registers have one definition and are no copies: of these the walk only notes the
+//! block that writes them, so that there is nothing to take back.
 
 use alloc::rc::Rc;
 use alloc::vec;
@@ -26,7 +27,7 @@ use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Guard, Inst, InstData, Op, Operand, Reg};
 use crate::view::View;
 
-/// What a register is a copy of.
+/// Source of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
     /// Another register.
@@ -71,7 +72,7 @@ struct Predicate {
     written: Written,
 }
 
-/// What is known of a register since its last write.
+/// Knowledge of a register since its last write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Copy {
     /// Nothing.
@@ -84,7 +85,7 @@ enum Copy {
     Select(Predicate, Option<Held>, Option<Held>),
 }
 
-/// What the walk keeps for every register. Small, because each instruction looks at a few of them.
+/// State of the walk for every register. Small, because each instruction reads a few of them.
 #[derive(Clone, Copy, Default)]
 struct RegState {
     written: Written,
@@ -96,17 +97,17 @@ struct RegState {
 struct Written(u32);
 
 impl Written {
-    /// Of a register with several definitions: none yet.
+    /// Version of a register with several definitions before any of them.
     const NEVER: Written = Written(0);
     /// Set for registers with one definition. The other bits are one more than the number of the block that it stands
     /// in, once the walk has come there, whether that dominates the open block or not.
     const ONCE: u32 = 1 << 31;
-    /// Of a register with one definition that the walk has not come to.
+    /// Version of a register with one definition that the walk has not reached.
     const NOT_YET: Written = Written(Written::ONCE);
-    /// Of a parameter that nothing writes.
+    /// Version of a parameter that is never written.
     const ON_ENTRY: Written = Written(u32::MAX);
 
-    /// Of a register with several definitions: the number of the write.
+    /// Version of a register with several definitions: the number of the write.
     fn version(number: u32) -> Written {
         debug_assert!(number & Written::ONCE == 0);
         Written(number)
@@ -127,8 +128,8 @@ impl Written {
     }
 }
 
-/// Where knowledge of a register stands: twice an index into [`AvailableCopies::knowledge`], where 0 is nobody's, and one
-/// more if the register is a copy. 0 where nothing is known.
+/// Index of the knowledge of a register: twice an index into [`AvailableCopies::knowledge`], where
+/// 0 is nobody's, and one more if the register is a copy. 0 where nothing is known.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Known(u32);
 
@@ -144,13 +145,13 @@ impl Known {
     }
 }
 
-/// What is known of a register that is a copy, or that a branch told of.
+/// Knowledge of a register that is a copy, or that a branch determines.
 #[derive(Clone, Copy)]
 struct Knowledge {
     copy: Copy,
     /// The extended block in which `copy` was learnt.
     copied_in: u32,
-    /// Where what a branch told stands in [`AvailableCopies::told`]; 0 is nothing.
+    /// Index of the branch's fact in [`AvailableCopies::told`]; 0 is nothing.
     told: u32,
 }
 
@@ -167,17 +168,17 @@ struct Told {
 /// One open block of the walk. What was learnt since it was opened stands behind these places of the tables.
 struct Scope {
     block: Block,
-    /// Where its subtree ends in the dominator tree's preorder.
+    /// End of its subtree in the dominator tree's preorder.
     end: u32,
     undo_from: u32,
     knowledge_from: u32,
     told_from: u32,
     extended_block: u32,
-    /// What the block's branch asks, and where it goes if that is so.
+    /// Condition of the block's branch, and its target if that holds.
     question: Option<(Reg, bool, Block)>,
 }
 
-/// Where an instruction reads copies: operands by number, and the guard.
+/// Operands of an instruction that read copies, by number, and the guard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CopyReads(u8);
 
@@ -201,8 +202,8 @@ impl CopyReads {
         self.0 & 1 << CopyReads::GUARD != 0
     }
 
-    /// Calls `visit` with the operands, in order, of an instruction with `count` of them. Of those beyond the first few,
-    /// with all or none.
+    /// Calls `visit` with the operands, in order, of an instruction with `count` of them. Of those
+    /// beyond the first few, with all or none.
     #[inline]
     pub fn for_each_operand(self, count: usize, mut visit: impl FnMut(usize)) {
         let mut left = self.0 & CopyReads::ALL_PLACES;
@@ -216,8 +217,9 @@ impl CopyReads {
     }
 }
 
-/// Walks over a function. `look` may look up what an instruction reads. Where it finds something, `visit` hears of it; it
-/// may change or remove that instruction, and gives whether the instruction is still there.
+/// Walks over a function. `look` may look up what an instruction reads. Where it finds something,
+/// `visit` hears of it; it may change or remove that instruction, and gives whether the instruction
+/// is still there.
 pub fn walk_with_copies<F>(
     view: &mut View<'_>,
     look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
@@ -226,7 +228,7 @@ pub fn walk_with_copies<F>(
     walk(view, true, |_| true, |_| true, look, visit);
 }
 
-/// The same, where complementary guarded copies of one value may count as one copy, or not.
+/// Walks with complementary guarded copies of one value counting as one copy, or not.
 pub fn walk_with_copies_by<F>(
     view: &mut View<'_>,
     joins_complementary: bool,
@@ -236,7 +238,7 @@ pub fn walk_with_copies_by<F>(
     walk(view, joins_complementary, |_| true, |_| true, look, visit);
 }
 
-/// The same over some of the blocks and some of their instructions. Blocks are asked for by their places in the dominator
+/// Walks over some of the blocks and some of their instructions. Blocks are given by their places in the dominator
 /// tree's preorder; what dominates one that takes part must do so, too. What the other instructions write is taken for
 /// unwritten.
 pub fn walk_part_with_copies<F>(
@@ -406,7 +408,7 @@ impl AvailableCopies {
         self.regs[reg.index()].known.index() >= here
     }
 
-    /// Where an instruction reads registers for which [`AvailableCopies::lookup`] may find something. Most instructions
+    /// Operands of an instruction for which [`AvailableCopies::lookup`] may find something. Most instructions
     /// read none.
     #[inline]
     pub fn reads_if_any(&self, data: &InstData) -> Option<CopyReads> {
@@ -415,8 +417,9 @@ impl AvailableCopies {
 
     #[inline]
     fn reads_of_copies(&self, data: &InstData) -> CopyReads {
-        // How many operands there are, and which of them are registers, is as good as random, so a guess would cost more
-        // than to look at the last operand again, and at the last entry of the table, which is no register's.
+        // How many operands there are, and which of them are registers, is as good as random, so a
+        // guess would cost more than to look at the last operand again, and at the last entry of
+        // the table, which is no register's.
         let nobody = self.regs.len() - 1;
         let is_copy = |reg: Option<Reg>| u8::from(self.regs[reg.map_or(nobody, Reg::index)].known.is_copy());
         let mut places = is_copy(data.guard.map(|guard| guard.reg)) << CopyReads::GUARD;
@@ -434,7 +437,7 @@ impl AvailableCopies {
         CopyReads(places & (CopyReads::ALL_PLACES >> (CopyReads::PLACES - 1 - last) | 1 << CopyReads::GUARD))
     }
 
-    /// The same for instructions with operands of several registers, or with many operands.
+    /// Handles instructions with operands of several registers, or with many operands.
     fn reads_of_many(&self, data: &InstData) -> CopyReads {
         let mut places = data.guard.map_or(0, |guard| u8::from(self.may_be_copy(guard.reg)) << CopyReads::GUARD);
         for (place, operand) in data.args.iter().enumerate() {
@@ -445,7 +448,7 @@ impl AvailableCopies {
         CopyReads(places)
     }
 
-    /// What a register holds, for an instruction under that guard.
+    /// Value of a register, for an instruction under that guard.
     #[inline]
     pub fn lookup(&self, reg: Reg, guard: Option<Guard>) -> Option<Source> {
         let RegState { written, known } = self.regs[reg.index()];
@@ -463,8 +466,8 @@ impl AvailableCopies {
         self.still_holds(written, knowledge.copied_in, held).then(|| held.source())
     }
 
-    /// What a register was made a copy of on every path to an instruction under that guard, where it or its source may
-    /// have been overwritten since.
+    /// Source that a register was copied from on every path to an instruction under that guard,
+    /// where it or its source may have been overwritten since.
     pub fn overwritten(&self, reg: Reg, guard: Option<Guard>) -> Option<Source> {
         let RegState { written, known } = self.regs[reg.index()];
         let knowledge = &self.knowledge[known.index()];
@@ -472,7 +475,7 @@ impl AvailableCopies {
         (!self.still_holds(written, knowledge.copied_in, held)).then(|| held.source())
     }
 
-    /// What a register, last written so, was made a copy of in the lanes that an instruction under that guard works in.
+    /// Source that a register, last written so, was copied from in the lanes of an instruction under that guard.
     fn held(&self, written: Written, knowledge: &Knowledge, guard: Option<Guard>) -> Option<Held> {
         let value_of = |predicate| self.value_of(written, knowledge.copied_in, predicate, guard);
         match knowledge.copy {
@@ -501,7 +504,7 @@ impl AvailableCopies {
         })
     }
 
-    /// What a branch on the register itself tells.
+    /// Value that a branch on the register itself implies.
     fn known_value(&self, reg: Reg) -> Option<bool> {
         let RegState { written, known } = self.regs[reg.index()];
         let Told { value, extended_block, block } = match self.knowledge[known.index()].told {
@@ -551,7 +554,7 @@ impl AvailableCopies {
         self.undo.push((dst, before));
     }
 
-    /// The same for what may make copies, and for what writes several registers. Apart from
+    /// Handles instructions that may make copies, and those that write several registers. Apart from
     /// [`AvailableCopies::define`], which most instructions leave quickly.
     #[inline(never)]
     fn define_others(&mut self, data: &InstData, may_copy: bool) {
@@ -572,7 +575,7 @@ impl AvailableCopies {
         Known(index << 1 | u32::from(is_copy))
     }
 
-    /// What the only destination of an instruction is a copy of, in terms of the versions before the instruction.
+    /// Source of the copy that the only destination of an instruction is, in the versions before the instruction.
     fn copy_made_by(&self, data: &InstData) -> Copy {
         let &[dst] = data.dsts.as_slice() else { return Copy::Unknown };
         // A register that is copied into itself, or chosen by itself, tells nothing of its new value.
@@ -607,7 +610,7 @@ impl AvailableCopies {
         }
     }
 
-    /// What a guarded write leaves: the new copy where the guard holds, and elsewhere what was there before.
+    /// Effect of a guarded write: the new copy where the guard holds, and elsewhere the old one.
     fn under_guard(&self, dst: Reg, guard: Guard, made: Copy) -> Copy {
         let predicate = Predicate { reg: guard.reg, written: self.regs[guard.reg.index()].written };
         let value = !guard.negated;
@@ -693,7 +696,7 @@ impl AvailableCopies {
         }
     }
 
-    /// The same for a copy that was made in this extended block.
+    /// Tests a copy that was made in this extended block.
     #[inline]
     fn still_holds_here(&self, held: Held) -> bool {
         match held {
@@ -702,7 +705,8 @@ impl AvailableCopies {
         }
     }
 
-    /// Had every path to a place in that block passed the one definition of a register that, there, was last written so?
+    /// Had every path to a place in that block passed the one definition of a register that, there,
+    /// was last written so?
     fn was_written_before(&self, written: Written, block: Block) -> bool {
         match written.block() {
             Some(definition) => definition == block || self.dominators.dominates(definition, block),

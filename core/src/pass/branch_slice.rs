@@ -65,7 +65,7 @@ impl BranchSlice {
 
 /// The instructions that write each register, as linked lists.
 struct Definitions {
-    /// By register: one more than the place of its last definition in `all`, 0 where there is none.
+    /// One more than the place of each register's last definition in `all`, 0 where there is none.
     last: Vec<u32>,
     /// An instruction, and what `last` was before it.
     all: Vec<(Inst, u32)>,

@@ -7,7 +7,8 @@
 //!
 //! The copies stand under the instruction's guard. A register that holds already what it would be given gets none.
 //!
-//! Sound where each copy reads what was there before the first one, its guard included, which [`overwritten_early`] tells.
+//! Sound where each copy reads what was there before the first one, its guard included, which
+//! [`overwritten_early`] tells.
 
 use smallvec::SmallVec;
 

@@ -1,4 +1,4 @@
-//! Removes instructions whose results nothing needs, also those that only feed each other.
+//! Removes instructions whose results are unused, also those that only feed each other.
 //!
 //! ```text
 //! i = mov.u32 0                     loop:
@@ -14,8 +14,9 @@
 //! 4. All other instructions of reachable blocks are removed, readers before what they read, so that every state on the
 //!    way is a good program.
 //!
-//! A copy of a register into itself needs no place of its own: who needs it needs what the register held before. It stays
-//! where no path assigns the register before, because a program that reads what nothing assigns is refused.
+//! A copy of a register into itself needs no place of its own: who needs it needs what the register
+//! held before. It stays where no path assigns the register before, because a program that reads
+//! what nothing assigns is refused.
 //!
 //! Sound because a removed instruction writes only values that no needed instruction can see. A load may be removed
 //! although it could have faulted: a program that faults has no result to keep.
@@ -44,7 +45,7 @@ impl Pass for Dce {
     const INFO: PassInfo = PassInfo {
         name: "dce",
         paper: "Cytron et al. 1991, 7.1",
-        summary: "Removes instructions whose results nothing needs, also those that only feed each other.",
+        summary: "Removes instructions whose results are unused, also those that only feed each other.",
         knobs: &[],
         needs_fast_math: false,
     };
@@ -73,15 +74,16 @@ fn remove(view: &mut View<'_>, block: Block, inst: Inst) {
         let (rule, why) = if copies_itself(data) {
             ("self-copy", format!("{} already holds this value", names.join(", ")))
         } else {
-            ("dead", format!("nothing needs {}", names.join(", ")))
+            let unused = if names.len() == 1 { "its result is unused" } else { "its results are unused" };
+            ("dead", unused.into())
         };
         Remark::applied(rule, block, format!("removed `{text}`: {why}")).at(inst)
     });
     rewrite.remove(inst);
 }
 
-/// Whether the instruction stays whatever reads its result. Beyond effects on memory, a `.sync` form makes lanes wait for
-/// each other.
+/// Whether the instruction stays whatever reads its result. Beyond effects on memory, a `.sync`
+/// form makes lanes wait for each other.
 fn has_effect(data: &InstData) -> bool {
     data.opcode.has_effect() || data.opcode.has(Flags::SYNC)
 }

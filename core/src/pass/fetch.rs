@@ -5,8 +5,9 @@
 //! fetched        wait for a, b and c together, work, work, work
 //! ```
 //!
-//! In a large function instructions are far away in memory, and what is found in one decides where to look next, so that a
-//! processor waits for each. Read together they come sooner. Changes nothing, and costs next to nothing where they are near.
+//! In a large function instructions are far away in memory, and what is found in one decides where
+//! to look next, so that a processor waits for each. Read together they come sooner. Changes
+//! nothing, and costs next to nothing where they are near.
 
 use crate::ir::{Function, Inst};
 

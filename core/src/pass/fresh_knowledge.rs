@@ -1,4 +1,4 @@
-//! Where a walk over the dominator tree can know more than the walk before did, once edges have gone.
+//! Blocks where a walk over the dominator tree can learn more than the last one, after edges were removed.
 //!
 //! ```text
 //!     a            a          The edge c → d has gone, so d comes to stand below b, and b is its only predecessor.
@@ -57,7 +57,8 @@ impl Seen {
         found
     }
 
-    /// May more be known at the beginning of a block than before, of what is known at the end of its immediate dominator?
+    /// May more be known at the beginning of a block than before, of what is known at the end of
+    /// its immediate dominator?
     fn is_new(&self, block: Block, cfg: &Cfg, dominators: &Dominators) -> bool {
         self.dominators.parent(block) != dominators.parent(block)
             || has_only_predecessor(cfg, block) && !has_only_predecessor(&self.cfg, block)

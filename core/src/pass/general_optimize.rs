@@ -44,17 +44,18 @@ impl Pass for GeneralOptimize {
             Knob {
                 name: "variant",
                 kind: KnobKind::Choice { default: "A", words: &["A", "B"] },
-                help: "A: rounds until nothing is found, at most max_rounds; B: while a round saves the share of cost",
+                help: "Stop after a round without changes (A), or that saves less than the share of cost (B), or \
+                       after max_rounds.",
             },
             Knob {
                 name: "max_rounds",
                 kind: KnobKind::Integer { default: 100, min: 1, max: 10_000 },
-                help: "rounds of the four passes before giving up, in both variants",
+                help: "Maximum rounds of the four passes, in both variants.",
             },
             Knob {
                 name: "share",
                 kind: KnobKind::Number { default: 0.25, min: 0.0, max: 1.0 },
-                help: "what a round of variant B has to save for another one, as a share of the cost before it",
+                help: "Minimum share of the cost before it that a round of variant B saves, for another round.",
             },
         ],
         needs_fast_math: false,
@@ -83,15 +84,19 @@ impl Pass for GeneralOptimize {
         }
         if let Some(entry) = view.func().entry_block() {
             view.miss(|_| {
-                Remark::missed("max-rounds", entry, format!("stopped after {max_rounds} rounds that all found work"))
-                    .with("rounds", Fact::Count(max_rounds as u64))
+                Remark::missed(
+                    "max-rounds",
+                    entry,
+                    format!("stopped after {max_rounds} rounds, each of which changed something"),
+                )
+                .with("rounds", Fact::Count(max_rounds as u64))
             });
         }
         Ok(())
     }
 }
 
-/// What a function costs: the cycles in which its instructions are issued, each once, on the default machine.
+/// Cost of a function: the cycles in which its instructions are issued, each once, on the default machine.
 fn issue_cycles(func: &Function) -> u64 {
     let insts = func.block_order().flat_map(|block| func.block_insts(block));
     insts.map(|inst| u64::from(Machine::default().cost(OpClass::of(func.insts[inst].opcode)).issue.value)).sum()
@@ -101,7 +106,7 @@ fn tell_small_share(view: &mut View<'_>, share: f64, least: f64) {
     if let Some(entry) = view.func().entry_block() {
         view.miss(|_| {
             let message = format!(
-                "stopped: the last round saved {:.1} % of the cost, less than {:.1} %; more may be found",
+                "stopped: the last round saved {:.1} % of the cost, less than {:.1} %; more may remain",
                 100.0 * share,
                 100.0 * least
             );

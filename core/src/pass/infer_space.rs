@@ -9,14 +9,18 @@
 //!                                                     st.shared.f32 [t1 + 4], v
 //! ```
 //!
-//! Every register gets an origin: the join over its definitions of where the pointer in it comes from. A sum points where
-//! its pointer points, and so does a pointer less a number; what is taken away must be known not to be a pointer. What a kernel is given points into global memory, because
-//! a launch can bind nothing else; what is loaded, called for or passed to a function may point anywhere, and the
-//! access stays generic. An address of global memory is the same number in both forms; for the other spaces a `cvta.to`
-//! is put before the access, since on hardware a generic address is another number.
+//! Every register gets an origin: the join over its definitions of where the pointer in it comes
+//! from. A sum points where its pointer points, and so does a pointer less a number; what is taken
+//! away must be known not to be a pointer. What a kernel is given points into global memory,
+//! because a launch can bind nothing else; what is loaded, called for or passed to a function may
+//! point anywhere, and the access stays generic. An address of global memory is the same number in
+//! both forms; for the other spaces a `cvta.to` is put before the access, since on hardware a
+//! generic address is another number.
 //!
-//! Sound under the rule of C that PTX inherits from its source: an address is computed from one pointer and numbers, and
-//! stays inside the memory of that pointer. Each register rises through five values, so the worklist is linear; without a generic access there is nothing to do at all. Running the pass again finds nothing more.
+//! Sound under the rule of C that PTX inherits from its source: an address is computed from one
+//! pointer and numbers, and stays inside the memory of that pointer. Each register rises through
+//! five values, so the worklist is linear; without a generic access there is nothing to do at all.
+//! Running the pass again finds nothing more.
 //!
 //! Source: LLVM's InferAddressSpaces pass, whose idea this is.
 
@@ -42,7 +46,7 @@ impl Pass for InferSpace {
     const INFO: PassInfo = PassInfo {
         name: "infer-space",
         paper: "LLVM, InferAddressSpaces",
-        summary: "Names the memory of generic loads, stores and atomics whose address comes from one memory.",
+        summary: "Infers the memory space of generic loads, stores and atomics whose address points into only one.",
         knobs: &[],
         needs_fast_math: false,
     };
@@ -70,14 +74,14 @@ fn name_space(view: &mut View<'_>, origins: &Origins, inst: Inst) {
         Origin::Number => Space::Global,
         Origin::None | Origin::Unknown | Origin::Mixed => {
             let why = match origin {
-                Origin::Mixed => "its address may come from several memories",
-                _ => "nothing tells which memory its address points into",
+                Origin::Mixed => "its address may point into several memory spaces",
+                _ => "the memory space of its address is unknown",
             };
             view.miss(|func| {
                 Remark::missed(
                     "generic",
                     block,
-                    format!("`{}` stays generic: {why}", instruction_text(module, func, inst)),
+                    format!("kept `{}` generic: {why}", instruction_text(module, func, inst)),
                 )
                 .at(inst)
             });
@@ -94,7 +98,7 @@ fn name_space(view: &mut View<'_>, origins: &Origins, inst: Inst) {
     let mut rewrite = view.rewrite(|func| {
         let text = instruction_text(module, func, inst);
         let because = cause.map_or_else(String::new, |cause| format!(": its address comes from {cause}"));
-        Remark::applied("space", block, format!("`{text}` goes to {space} memory{because}"))
+        Remark::applied("space", block, format!("`{text}` accesses {space} memory{because}"))
             .at(inst)
             .with("space", Fact::Text(space.name().to_string()))
     });
@@ -118,7 +122,7 @@ fn name_space(view: &mut View<'_>, origins: &Origins, inst: Inst) {
     });
 }
 
-/// Where the pointer in a register comes from.
+/// Origin of the pointer in a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Origin {
     /// No pointer: numbers only.
@@ -170,9 +174,9 @@ impl Origin {
     }
 }
 
-/// What an instruction's result points to.
+/// Origin of an instruction's result.
 enum Passing {
-    /// Where its operands point, or some of them.
+    /// Origin of its operands, or of some of them.
     Operands,
     /// Nobody knows where, if it is as wide as a pointer.
     Unknown,
@@ -196,7 +200,7 @@ struct Origins {
     cause: SecondaryMap<Reg, Option<Cause>>,
 }
 
-/// What first gave a register its origin.
+/// First cause of a register's origin.
 #[derive(Clone, Copy)]
 enum Cause {
     Param(Reg),
@@ -234,8 +238,8 @@ impl Origins {
             origins.of_reg[reg] = origin;
             origins.cause[reg] = Some(Cause::Param(reg));
         }
-        // The text is read once, and mostly that is all: each instruction is looked at again when an origin that it reads
-        // rises later, which each does at most three times.
+        // The text is read once, and mostly that is all: each instruction is looked at again when
+        // an origin that it reads rises later, which each does at most three times.
         let mut accesses = Vec::with_capacity(func.generic_access_count());
         let mut readings: Vec<(Reg, Inst)> = Vec::with_capacity(func.insts.len());
         // How many readings stand before the place where each register's origin last rose.
@@ -303,7 +307,7 @@ impl Origins {
         true
     }
 
-    /// Where an instruction's result points, one of them if it has several, from what its operands are now.
+    /// Origin of an instruction's result, one of them if it has several, from the current origins of its operands.
     fn of_result(&self, module: &Module, func: &Function, data: &InstData, dst: Reg) -> (Origin, Option<Cause>) {
         let arg =
             |index: usize| data.args.get(index).map_or((Origin::None, None), |arg| self.of_operand(module, func, arg));
@@ -337,7 +341,7 @@ impl Origins {
         }
     }
 
-    /// Where an address points, and in words where it comes from.
+    /// Origin of an address, and its cause.
     fn of_address(&self, module: &Module, func: &Function, address: &Address) -> (Origin, Option<String>) {
         let base = match address.base {
             AddressBase::Reg(reg) => Operand::Reg(reg),

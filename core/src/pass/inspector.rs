@@ -118,8 +118,9 @@ impl<'a> InspectedPosition<'a> {
         course
     }
 
-    /// The moment that an inspection is about: the requested one, or the nearest that leads to the last change done. Without
-    /// a request it is the moment of that change; `usual` if no change is done.
+    /// The moment that an inspection is about: the requested one, or the nearest that leads to the
+    /// last change done. Without a request it is the moment of that change; `usual` if no change is
+    /// done.
     pub fn moment(&self, course: &Course, request: &Request, usual: impl FnOnce() -> usize) -> usize {
         let change = self.rewrites().0.count();
         let made = change.checked_sub(1).and_then(|index| course.changes.get(index).copied());

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 /// The knob of every pass that may put a load where it might fault.
 pub const FAULTING_KNOB: &str = "faulting";
 
-/// What a knob may be set to.
+/// Values that a knob takes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum KnobKind {
     /// On or off; written `true`, `false`, `1`, `0`, `on`, `off`.
@@ -53,13 +53,13 @@ pub enum KnobKind {
 pub struct Knob {
     /// Its name; the vendor's or the paper's where there is one.
     pub name: &'static str,
-    /// What it may be set to.
+    /// Values that it takes.
     pub kind: KnobKind,
     /// One line of help.
     pub help: &'static str,
 }
 
-/// What a knob is set to.
+/// Value of a knob.
 #[derive(Clone, PartialEq, Debug)]
 pub enum KnobValue {
     /// On or off.
@@ -84,7 +84,7 @@ impl Knob {
         })
     }
 
-    /// What may be written, in words.
+    /// Describes the allowed values in words.
     pub fn range(&self) -> String {
         match self.kind {
             KnobKind::Switch { .. } => "true or false".to_string(),

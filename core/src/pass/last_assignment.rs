@@ -6,13 +6,15 @@
 //! c: y = add.u32 x, n                             c: x = mov.u32 0 ; y = add.u32 x, n
 //! ```
 //!
-//! A register may be read where only some path has assigned it; on the others it is zero. Taking the last such path away
-//! would leave a program that reads what nothing assigns, which the verifier refuses. No path assigns the register before
-//! that read, so that it is zero there: saying so in front of it changes nothing.
+//! A register may be read where only some path has assigned it; on the others it is zero. Taking
+//! the last such path away would leave a program that reads what nothing assigns, which the
+//! verifier refuses. No path assigns the register before that read, so that it is zero there:
+//! saying so in front of it changes nothing.
 //!
-//! Cost: programs in which every path assigns what is read are told apart by one walk over the dominator tree; where edges
-//! go away, over what can be reached from them and what dominates that. In others the verifier is asked after a change. A few changes are made one by one there, so that each has its reason, and the
-//! rest at once.
+//! Cost: programs in which every path assigns what is read are told apart by one walk over the
+//! dominator tree; where edges go away, over what can be reached from them and what dominates that.
+//! In others the verifier is asked after a change. A few changes are made one by one there, so that
+//! each has its reason, and the rest at once.
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -75,7 +77,7 @@ pub fn take_edges_away<C>(
     make(view, changes, are_at_risk, change);
 }
 
-/// The same for changes that take instructions away.
+/// Applies changes that remove instructions.
 pub fn take_insts_away<C>(
     view: &mut View<'_>,
     changes: &[C],
@@ -118,7 +120,7 @@ pub fn has_doubtful_reads(func: &Function, dominators: &Dominators) -> bool {
     has_doubtful_reads_at(func, dominators, &all)
 }
 
-/// The same of the blocks with those places in the dominator tree's preorder.
+/// Tests the blocks with those places in the dominator tree's preorder.
 fn has_doubtful_reads_at(func: &Function, dominators: &Dominators, places: &FixedBitSet) -> bool {
     // By register: the end, in the preorder, of what the outermost open block that assigns it dominates. Whatever the
     // walk comes to before that is dominated by the assignment; open blocks lie within one another.

@@ -44,7 +44,7 @@ pub use runner::{Runner, run_pass};
 
 use crate::view::View;
 
-/// What people are told about a pass.
+/// Description of a pass for users.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PassInfo {
     /// Kebab-case name.
@@ -59,7 +59,7 @@ pub struct PassInfo {
     pub needs_fast_math: bool,
 }
 
-/// What a pass is told besides the function.
+/// Settings of a pass.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settings {
     /// Its own knobs.
@@ -77,7 +77,7 @@ pub struct PassError {
 
 /// An optimisation of one function.
 pub trait Pass {
-    /// What people are told about it.
+    /// Description for users.
     const INFO: PassInfo;
 
     /// Its inspector, if it shows anything.
@@ -93,7 +93,7 @@ pub trait Pass {
 /// A pass in the list: its description and its code.
 #[derive(Clone, Copy)]
 pub struct PassEntry {
-    /// What people are told about it.
+    /// Description for users.
     pub info: PassInfo,
     /// Its code.
     pub run: fn(&mut View<'_>, &Settings) -> Result<(), PassError>,

@@ -15,7 +15,7 @@ use crate::text::nearest;
 pub struct Pipeline {
     /// Its name, without the `@`.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// Summary in a sentence.
     pub summary: &'static str,
     /// Its entries in order.
     pub phases: &'static [Phase],
@@ -79,8 +79,8 @@ pub const PIPELINES: &[Pipeline] = &[
                 number: Some("82/83"),
                 entry: "back-copy-prop",
                 off: Some(
-                    "off in ptxas unless the back end for an architecture asks for it: it changes what definitions \
-                     write, which takes knowing the registers that may not be renamed",
+                    "off in ptxas unless the back end for an architecture asks for it: it renames what definitions \
+                     write, so it must know the registers that may not be renamed",
                 ),
             },
         ],
@@ -95,7 +95,7 @@ const MAX_STEPS: usize = 256;
 pub struct Step {
     /// The pass's name.
     pub pass: &'static str,
-    /// What was set, as written; everything else has its default.
+    /// Knobs that were set, as written; all others have their defaults.
     pub knobs: Vec<(String, String)>,
     /// Switched off steps stay in the list and do nothing.
     pub enabled: bool,
@@ -106,7 +106,7 @@ pub struct Step {
 /// A pipeline that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PipelineError {
-    /// What is wrong, with a suggestion where there is one.
+    /// Error message, with a suggestion where there is one.
     pub message: String,
     /// Whether a pass is unknown and no name is near: whoever tells it can say where the names are.
     pub wants_names: bool,
@@ -147,7 +147,8 @@ impl Step {
         Ok(())
     }
 
-    /// The word for `faulting` with which the pass makes no load that PTX cannot express; none where it makes none anyway.
+    /// The word for `faulting` with which the pass makes no load that PTX cannot express; none
+    /// where it makes none anyway.
     pub fn guarding_word(&self) -> Option<&'static str> {
         let knob = self.entry().info.knobs.iter().find(|knob| knob.name == FAULTING_KNOB)?;
         let KnobKind::Choice { words, .. } = knob.kind else { return None };
@@ -247,7 +248,7 @@ fn parse_step(entry: &str) -> Result<Step, PipelineError> {
     };
     for setting in knobs.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
         let Some((knob, value)) = setting.split_once('=') else {
-            return Err(PipelineError::new(format!("a knob is set as `name=value`, not `{setting}`")));
+            return Err(PipelineError::new(format!("expected `name=value`, found `{setting}`")));
         };
         step.set(knob.trim(), value.trim())?;
     }
@@ -259,7 +260,7 @@ pub fn apply_knob(steps: &mut [Step], setting: &str) -> Result<(), PipelineError
     let Some(((pass, knob), value)) =
         setting.split_once('=').and_then(|(left, value)| Some((left.split_once('.')?, value)))
     else {
-        return Err(PipelineError::new(format!("a knob is set as `pass.knob=value`, not `{setting}`")));
+        return Err(PipelineError::new(format!("expected `pass.knob=value`, found `{setting}`")));
     };
     // The names are checked even where the pass is not in the pipeline, so that a slip never goes unnoticed.
     Step::new(pass)?.set(knob, value)?;
@@ -269,8 +270,8 @@ pub fn apply_knob(steps: &mut [Step], setting: &str) -> Result<(), PipelineError
     Ok(())
 }
 
-/// Sets `faulting` where it is `auto` so that no step makes a load that PTX cannot express: each such load is guarded, or
-/// stays where it is.
+/// Sets `faulting` where it is `auto` so that no step makes a load that PTX cannot express: each
+/// such load is guarded, or stays where it is.
 pub fn guard_loads(steps: &mut [Step]) {
     for step in steps {
         let is_set = step.knobs.iter().any(|(name, value)| name == FAULTING_KNOB && value != "auto");
@@ -315,7 +316,7 @@ impl Size {
     }
 }
 
-/// What one step of a pipeline did.
+/// Result of one step of a pipeline.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PassReport {
     /// The pass's name.

@@ -15,15 +15,16 @@
 //! - `empty-block`: a block that only branches on is left out by those who went there;
 //! - `merge`: a block with one successor takes in that successor if it is its only predecessor.
 //!
-//! Sound because no instruction is executed by other lanes, more often, less often or in another order than before;
-//! only branches disappear. Lanes may meet earlier in a smaller graph, so the first and the third rule ask whether
-//! operations across lanes still run with the same lanes ([`crate::flow`]'s `LaneGroups`). Blocks where control enters from
-//! outside stay, and so does one `ret` of the last exit, because callers name a place to go on for each. What read a
-//! register that only the paths gone assigned goes on reading zero; see [`super::last_assignment`].
+//! Sound because no instruction is executed by other lanes, more often, less often or in another
+//! order than before; only branches disappear. Lanes may meet earlier in a smaller graph, so the
+//! first and the third rule ask whether operations across lanes still run with the same lanes
+//! ([`crate::flow`]'s `LaneGroups`). Blocks where control enters from outside stay, and so does one
+//! `ret` of the last exit, because callers name a place to go on for each. What read a register
+//! that only the paths gone assigned goes on reading zero; see [`super::last_assignment`].
 //!
-//! A round is linear in blocks and instructions; each round but the last removes an edge or a block. Where edges were
-//! taken away, branches are looked for again only where more can be known ([`super::fresh_knowledge`]). Running the pass
-//! again finds nothing more.
+//! A round is linear in blocks and instructions; each round but the last removes an edge or a
+//! block. Where edges were taken away, branches are looked for again only where more can be known
+//! ([`super::fresh_knowledge`]). Running the pass again finds nothing more.
 //!
 //! Source: Muchnick, Advanced Compiler Design and Implementation, section 18.2.
 
@@ -56,7 +57,8 @@ impl Pass for SimplifyCfg {
     const INFO: PassInfo = PassInfo {
         name: "simplify-cfg",
         paper: "Muchnick 18.2",
-        summary: "Removes unreachable and empty blocks, merges straight lines, and makes constant branches plain.",
+        summary: "Removes unreachable and empty blocks, merges straight-line blocks, and makes constant branches \
+                  unconditional.",
         knobs: &[],
         needs_fast_math: false,
     };
@@ -70,8 +72,8 @@ impl Pass for SimplifyCfg {
             let cfg = view.cfg();
             let has_unreachable_blocks = remove_unreachable_blocks(view, &cfg);
             let has_empty_blocks = leave_out_empty_blocks(view, &cfg, &mut refused);
-            // The graph is computed again only where the next rule could not tell from this one: unreachable blocks that
-            // went away are still in it.
+            // The graph is computed again only where the next rule could not tell from this one:
+            // unreachable blocks that went away are still in it.
             let cfg = if has_empty_blocks { view.cfg() } else { cfg };
             merge_straight_lines(view, &cfg, |_| true);
             // Merged blocks know what they knew as neighbours, so merging alone shows no branch in another light.
@@ -161,8 +163,8 @@ fn keep_lane_groups(
             view.miss(|func| {
                 let (text, name) = (instruction_text(module, func, inst), &func.blocks[target].name);
                 let message = format!(
-                    "`{text}` stays although it always goes to `{name}`: lanes would meet earlier, and an operation \
-                     across lanes run with others"
+                    "kept `{text}`, although it always goes to `{name}`: lanes would reconverge earlier, and an \
+                     operation across lanes would run with others"
                 );
                 Remark::missed("constant-branch", block, message).at(inst).with("target", Fact::Block(target))
             });
@@ -185,7 +187,7 @@ fn constant_branches(
     found
 }
 
-/// Where a branch always goes, if that is known, and why.
+/// Target that a branch always takes, if that is known, and the reason.
 fn outcome(copies: &AvailableCopies, data: &InstData) -> Option<(Block, &'static str)> {
     let known = match (data.opcode.op, data.args.first()) {
         (Op::BrIf, Some(Operand::Reg(reg))) => copies.predicate(*reg).map(usize::from).map(|taken| 1 - taken),
@@ -199,8 +201,10 @@ fn outcome(copies: &AvailableCopies, data: &InstData) -> Option<(Block, &'static
     };
     let targets = data.targets();
     match known {
-        Some(index) => Some((targets[index.min(targets.len() - 1)], "its outcome is known here")),
-        None if targets.iter().all(|&target| target == targets[0]) => Some((targets[0], "all its targets are one")),
+        Some(index) => Some((targets[index.min(targets.len() - 1)], "its condition is known")),
+        None if targets.iter().all(|&target| target == targets[0]) => {
+            Some((targets[0], "all its targets are the same"))
+        }
         None => None,
     }
 }
@@ -245,7 +249,8 @@ fn keep_last_exit(view: &mut View<'_>, block: Block, ret: Inst) {
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
         let (name, text) = (&func.blocks[block].name, instruction_text(module, func, ret));
-        let message = format!("`{name}` is never reached, but `{text}` is what callers know of the last exit");
+        let message =
+            format!("`{name}` is unreachable; only `{text}` is kept, because it tells callers of the last exit");
         Remark::applied("last-exit", block, message).at(ret)
     });
     let others: Vec<Inst> = rewrite.func().block_insts(block).filter(|&inst| inst != ret).collect();
@@ -271,8 +276,7 @@ fn remove_unreachable_blocks(view: &mut View<'_>, cfg: &Cfg) -> bool {
     // They may branch to one another, so all go in one rewrite: no state in between names a block that is gone.
     let mut rewrite = view.rewrite(|func| {
         let names: Vec<_> = unreachable.iter().map(|&block| format!("`{}`", func.blocks[block].name)).collect();
-        let verb = if names.len() == 1 { "is" } else { "are" };
-        Remark::applied("unreachable", unreachable[0], format!("{} {verb} never reached", names.join(", ")))
+        Remark::applied("unreachable", unreachable[0], format!("removed {}: unreachable", names.join(", ")))
             .with("blocks", Fact::Blocks(unreachable.clone()))
     });
     for &block in &unreachable {
@@ -308,7 +312,7 @@ fn leave_out_empty_blocks(view: &mut View<'_>, cfg: &Cfg, refused: &mut BTreeSet
             Remark::applied(
                 "empty-block",
                 block,
-                format!("`{name}` only branches on to `{target_name}`, so its predecessors go there themselves"),
+                format!("`{name}` only jumps to `{target_name}`, so its predecessors now jump there directly"),
             )
             .with("target", Fact::Block(target))
         });
@@ -343,20 +347,20 @@ fn tell_regrouping(view: &mut View<'_>, empty: Block, target: Block, refused: &m
         view.miss(|func| {
             let (name, target_name) = (&func.blocks[empty].name, &func.blocks[target].name);
             let message = format!(
-                "`{name}` stays: without it lanes that come through it would run an operation across lanes together with \
-                 those that go to `{target_name}` themselves"
+                "kept `{name}`: without it its lanes would run an operation across lanes together with \
+                 those that jump to `{target_name}` directly"
             );
             Remark::missed("empty-block", empty, message).with("target", Fact::Block(target))
         });
     }
 }
 
-/// Where control really comes from, repetitions kept.
+/// Predecessors that are reachable, repetitions kept.
 fn reachable_predecessors(cfg: &Cfg, block: Block) -> impl Iterator<Item = Block> {
     cfg.predecessors(block).iter().copied().filter(|&predecessor| cfg.is_reachable(predecessor))
 }
 
-/// Where a block goes that does nothing else.
+/// Target of a block that only jumps.
 fn empty_block_target(view: &View<'_>, block: Block) -> Option<Block> {
     let layout = &view.func().layout;
     let first = layout.first_inst(block).filter(|&first| layout.last_inst(block) == Some(first))?;
@@ -393,7 +397,7 @@ pub(super) fn merge_straight_lines(view: &mut View<'_>, cfg: &Cfg, may_be_merged
                 Remark::applied(
                     "merge",
                     head,
-                    format!("`{next_name}` follows `{name}` and nothing else, so the two become one block"),
+                    format!("merged `{next_name}` into `{name}`, its only predecessor, which has no other successor"),
                 )
                 .with("merged", Fact::Block(next))
             });

@@ -8,12 +8,14 @@
 //!
 //! 1. Blocks are visited in reverse postorder, so that what has sunk may sink further.
 //! 2. Of each block the instructions are read from the last to the first, so that users move before what they read.
-//! 3. An instruction moves if it is pure and unguarded, no later instruction of its block touches what it writes or writes
-//!    what it reads, and its result is live into exactly one successor, which control enters from this block only.
+//! 3. An instruction moves if it is pure and unguarded, no later instruction of its block touches
+//!    what it writes or writes what it reads, and its result is live into exactly one successor,
+//!    which control enters from this block only.
 //! 4. It becomes the first instruction there.
 //!
-//! Sound because the lanes that enter the successor come from this block, with the same operands; no other path reads the
-//! result. It runs no more often than before, as such a successor begins no loop.
+//! Sound because the lanes that enter the successor come from this block, with the same operands;
+//! no other path reads the result. It runs no more often than before, as such a successor begins no
+//! loop.
 //!
 //! Cost: that of liveness, and each instruction times those after it in its block. Limit: an instruction with more than
 //! [`MOST_LATER`] after it stays.
@@ -126,7 +128,7 @@ impl Users<'_> {
             }
         };
         if self.cfg.successors(block).len() == 1 || self.cfg.is_entry(to) || self.cfg.predecessors(to).len() != 1 {
-            return Err(Stays::Used(format!("control enters {} from elsewhere, or always", name(to))));
+            return Err(Stays::Used(format!("{} has other predecessors, or is the only successor", name(to))));
         }
         let mut reads: Vec<Reg> = Vec::new();
         data.for_each_use(|reg| reads.push(reg));
@@ -222,7 +224,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
     Some(Inspection {
         lead: match next {
             Some(inst) => format!("Next, `{}` moves to where its result is used.", text(inst)),
-            None => "Nothing sinks from here on.".into(),
+            None => "Nothing left to sink.".into(),
         },
         tables: Vec::from([Table {
             name: "Sinking".into(),
@@ -272,7 +274,7 @@ fn way(func: &Function, block: Block, inst: Inst, to: Option<&Block>, is_next: b
     });
     let moments: Vec<Moment> = moments.into_iter().flatten().collect();
     Timeline {
-        name: "Way of the instruction".into(),
+        name: "Path of the instruction".into(),
         course: Course { last: moments.len(), ..Course::default() },
         moments,
         leads_to_change: is_next,

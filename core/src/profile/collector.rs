@@ -13,7 +13,7 @@ use crate::ir::{Block, Func, Inst, Module, Reg, Type, TypeClass, Write};
 use crate::sim::lanes::LaneFile;
 use crate::sim::{DecodedInst, FrameBase, Kind, Program, Value, Watcher};
 
-/// What an instruction does to paths.
+/// Effect of an instruction on paths.
 #[derive(Clone, Copy)]
 enum Effect {
     /// Nothing, or what [`Watcher::moved`] tells.
@@ -47,16 +47,16 @@ pub struct Collector {
     effects: Vec<Effect>,
     places: Vec<(usize, Block)>,
     writes: Vec<Vec<(Write, Type)>>,
-    /// By program counter.
+    /// Joint writes of each program counter.
     joint_writes: Vec<JointSite>,
     kernel_start: u64,
-    /// By program counter, for the last instructions of blocks: does a branch stand there?
+    /// Whether the last instruction of each block is a branch, by program counter.
     ends: Vec<Option<bool>>,
-    /// By program counter.
+    /// Executions of each program counter.
     executions: Vec<WarpCount>,
-    /// By warp slot: the end of a block that it has issued last.
+    /// End of a block that each warp slot has issued last.
     last_end: Vec<u32>,
-    /// By warp slot.
+    /// Frames of each warp slot.
     frames: Vec<Vec<Frame>>,
     edges: BTreeMap<(usize, Block, Block), Count>,
     paths: BTreeMap<(usize, u64), Count>,
@@ -64,7 +64,7 @@ pub struct Collector {
     joint: Vec<JointCount>,
 }
 
-/// What is counted together once an instruction has written.
+/// Registers that are counted together once an instruction has written them.
 #[derive(Default)]
 struct JointSite {
     /// Registers that are looked at.
@@ -161,7 +161,7 @@ impl Collector {
         }
     }
 
-    /// What has been collected.
+    /// Returns the collected profile.
     pub fn profile(&self) -> Profile {
         let mut profile = Profile::new();
         for graph in &self.graphs {

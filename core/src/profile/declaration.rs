@@ -6,11 +6,12 @@
 //!                                                          }
 //! ```
 //!
-//! Edges and paths are declared in lanes, because only these add up: what enters a block leaves it, and an edge is taken
-//! as often as the paths that hold it. A warp whose lanes part would be counted on both sides. Zero values are declared
-//! warp-wide, as the language has them: code for zero is skipped only where no lane needs it. Warps have a profile of their
-//! own: how often they executed each block that ran, and took each edge. How often they parted is said only of blocks with
-//! more than two ways on, where these counts leave it open.
+//! Edges and paths are declared in lanes, because only these add up: what enters a block leaves it,
+//! and an edge is taken as often as the paths that hold it. A warp whose lanes part would be
+//! counted on both sides. Zero values are declared warp-wide, as the language has them: code for
+//! zero is skipped only where no lane needs it. Warps have a profile of their own: how often they
+//! executed each block that ran, and took each edge. How often they parted is said only of blocks
+//! with more than two ways on, where these counts leave it open.
 //!
 //! Behind single writes come sets of those that a program makes side by side; the file `joint.rs` says which.
 //! A write that was measured and never gave zero is declared with 0; what never ran is left out.

@@ -5,9 +5,10 @@
 //! profile path { a b d: 60   a c d: 40 }       the same
 //! ```
 //!
-//! Edge counts are taken where the function declares any, path counts otherwise. Two entries for one edge add up. A path
-//! ends where an edge goes back to a loop's header, so that a block runs as often as the paths that hold it, which may be
-//! more than its edges inside paths. Linear in the profile, a logarithm for each question.
+//! Edge counts are taken where the function declares any, path counts otherwise. Two entries for
+//! one edge add up. A path ends where an edge goes back to a loop's header, so that a block runs as
+//! often as the paths that hold it, which may be more than its edges inside paths. Linear in the
+//! profile, a logarithm for each question.
 
 use alloc::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ pub struct DeclaredEdges {
 }
 
 impl DeclaredEdges {
-    /// What a function declares.
+    /// Collects the declarations of a function.
     pub fn of(func: &Function) -> DeclaredEdges {
         let mut counts = DeclaredEdges::default();
         for profile in &func.profiles {

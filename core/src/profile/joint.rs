@@ -7,10 +7,12 @@
 //! x: 0.9  y: 0.4  z: 0.6      declared: x & z: …  x & y & z: …
 //! ```
 //!
-//! Whoever looks for code that is not needed where a vector is zero leaves out elements that are zero too seldom, whatever
-//! he calls seldom. So all sets of two to four elements are counted, of which a vector has at most eleven. Of these only
-//! such are declared as some threshold leaves: each element of the set is zero more often than each one left out. That
-//! makes at most three lines for a vector, and any threshold finds its own, as long as nothing but the threshold decides.
+//! Whoever looks for code that is not needed where a vector is zero leaves out elements that are
+//! zero too seldom, whatever he calls seldom. So all sets of two to four elements are counted, of
+//! which a vector has at most eleven. Of these only such are declared as some threshold leaves:
+//! each element of the set is zero more often than each one left out. That makes at most three
+//! lines for a vector, and any threshold finds its own, as long as nothing but the threshold
+//! decides.
 //!
 //! A set counts at the issue of its last write: the lanes that are active there, with what all its registers hold then.
 //! Where one is overwritten before, the set is not counted. Predicates stand in no set.
@@ -34,7 +36,7 @@ pub(super) struct JointWrites<'a> {
 }
 
 impl<'a> JointWrites<'a> {
-    /// Of a function with its graph.
+    /// Creates the groups of a function with its graph.
     pub fn of(func: &'a Function, cfg: &Cfg) -> JointWrites<'a> {
         let values = Values::compute(func, cfg, &Dominators::compute(cfg));
         let (uses, dependences) = (ValueUses::compute(func, &values), Dependences::of(func));
@@ -75,7 +77,7 @@ impl<'a> JointWrites<'a> {
         found
     }
 
-    /// What of a measured profile is declared, each set once, in the order of the vectors.
+    /// Declared part of a measured profile, each set once, in the order of the vectors.
     pub fn declared(&self, measured: &FunctionProfile) -> Vec<ZeroEntry> {
         let mut entries = Vec::new();
         let mut seen: BTreeSet<Vec<Write>> = BTreeSet::new();
@@ -95,7 +97,7 @@ impl<'a> JointWrites<'a> {
         entries
     }
 
-    /// What profiles call the writes of a group.
+    /// Names of the writes of a group in profiles.
     fn names(&self, group: &Elements) -> Option<Vec<Write>> {
         let name = |&value| {
             let inst = self.values.definition(value).inst()?;

@@ -7,13 +7,13 @@
 //! zero   body.x & body.y: 0 of 4 warps              each may be zero half the time, and never both
 //! ```
 //!
-//! A count has two units. *Lanes* are executions by threads. *Warps* are executions by at least one lane of a warp: lanes
-//! that do the same at the same issue count once. So a warp that parts at the end of a block counts once for the block, and
-//! once on each edge that a lane takes. A path is Ball and Larus's: [`crate::graph::PathNumbering`] says where
-//! it starts and ends.
+//! A count has two units. *Lanes* are executions by threads. *Warps* are executions by at least one
+//! lane of a warp: lanes that do the same at the same issue count once. So a warp that parts at the
+//! end of a block counts once for the block, and once on each edge that a lane takes. A path is
+//! Ball and Larus's: [`crate::graph::PathNumbering`] says where it starts and ends.
 //!
-//! Bounds: a path that an `exit` in a callee cuts short is not counted in the callers. Results of calls are not among the
-//! zero profiles. A predicate is zero where it is false.
+//! Bounds: a path that an `exit` in a callee cuts short is not counted in the callers. Results of
+//! calls are not among the zero profiles. A predicate is zero where it is false.
 //!
 //! Source: T. Ball and J. Larus, Efficient path profiling, MICRO 1996.
 
@@ -84,7 +84,7 @@ impl AddAssign for ZeroCount {
 }
 
 impl ZeroCount {
-    /// Of the lanes of an issue, some got zero.
+    /// Adds an issue with `active` lanes, of which `zero` got zero.
     fn add(&mut self, active: u32, zero: u32) {
         self.all.add(active);
         self.zero.lanes += u64::from(zero.count_ones());
@@ -105,15 +105,15 @@ impl ZeroCount {
 /// The profile of one function.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct FunctionProfile {
-    /// By source and target.
+    /// Count of each edge, by source and target.
     pub edges: BTreeMap<(Block, Block), Count>,
-    /// By the path's blocks.
+    /// Count of each path, by its blocks.
     pub paths: BTreeMap<Vec<Block>, Count>,
-    /// By write.
+    /// Zero count of each write.
     pub zeros: BTreeMap<Write, ZeroCount>,
-    /// By the writes of a short vector, or of some of its elements: how often all of them were zero.
+    /// Zero counts of a short vector, or of some of its elements: how often all of them were zero.
     pub joint: BTreeMap<Vec<Write>, ZeroCount>,
-    /// By block.
+    /// Warp count of each block.
     pub blocks: BTreeMap<Block, WarpCount>,
 }
 

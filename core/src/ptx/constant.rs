@@ -4,8 +4,9 @@
 //! (3+4*2)<<1   →   22          0xF0 & ~0x30   →   0xC0          5 > 3 ? 1 : 2   →   1
 //! ```
 //!
-//! Precedence climbing, as in C. Values have 64 bits; they are unsigned where a literal is, by its `U` or because it does not
-//! fit `.s64`, or where a cast says so. Floats are literals with a sign, no more.
+//! Precedence climbing, as in C. Values have 64 bits; they are unsigned where a literal is, by its
+//! `U` or because it does not fit `.s64`, or where a cast says so. Floats are literals with a sign,
+//! no more.
 //!
 //! Bounds: linear in the tokens; [`DEPTH`] levels of parentheses and signs.
 //!

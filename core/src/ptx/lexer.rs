@@ -24,7 +24,7 @@ pub fn join(first: Span, last: Span) -> Span {
     Span { start: first.start.min(last.start), end: first.end.max(last.end) }
 }
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// An identifier, opcode, label or register, `%` and `$` included.
@@ -52,9 +52,9 @@ pub enum Kind {
 /// A token and where it stands.
 #[derive(Clone, Copy, Debug)]
 pub struct Token {
-    /// What it is.
+    /// Kind of the token.
     pub kind: Kind,
-    /// Where it stands.
+    /// Place in the source.
     pub span: Span,
     /// Whether it is the first token of its line.
     pub starts_line: bool,

@@ -901,7 +901,8 @@ mod tests {
 
     #[test]
     fn errors_are_reported_line_by_line() {
-        let source = ".visible .entry k()\n{\n  add.u32 %r1 %r2;\n  sub.u32 %r1, %r2\n  mul.lo.u32 %r1, ;\n  ?;\n ret;\n}\nbogus\n.func f() { ret; }\n";
+        let source = ".visible .entry k()\n{\n  add.u32 %r1 %r2;\n  sub.u32 %r1, %r2\n  mul.lo.u32 %r1, ;\n  ?;\n \
+                      ret;\n}\nbogus\n.func f() { ret; }\n";
         let (file, messages) = parsed(source);
         assert_eq!(
             messages,

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 pub struct Name<'a> {
     /// As written, with `%`, `$` and dots.
     pub text: &'a str,
-    /// Where it stands.
+    /// Place in the source.
     pub span: Span,
 }
 
@@ -157,13 +157,13 @@ pub struct Guard<'a> {
 /// An operand and where it stands.
 #[derive(Clone, Debug)]
 pub struct Operand<'a> {
-    /// What it is.
+    /// Kind of the operand.
     pub kind: OperandKind<'a>,
-    /// Where it stands.
+    /// Place in the source.
     pub span: Span,
 }
 
-/// What an operand is.
+/// Kind of an operand.
 #[derive(Clone, Debug)]
 pub enum OperandKind<'a> {
     /// A register, special register, label, variable, or the sink `_`.

@@ -23,7 +23,7 @@ use super::snapshot::{DescentEnd, Snapshot};
 use crate::ir::{Block, Function};
 use crate::trace::Answer;
 
-/// What is known of anticipatability.
+/// Knowledge of anticipatability.
 #[derive(Default)]
 pub struct Anticipated {
     /// Answers of questions that are not traced.
@@ -34,7 +34,7 @@ pub struct Anticipated {
 
 /// See the file's head.
 pub struct Anticipation<'q, 'm> {
-    /// What is looked at.
+    /// Snapshot of the function.
     pub snapshot: &'q mut Snapshot<'m>,
 }
 

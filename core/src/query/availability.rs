@@ -86,7 +86,7 @@ impl Available {
     const YES: Available = Available { is_available: true, is_real: true, ..Available::NO };
 }
 
-/// What a question found on its way, beside its answer. Most find nothing.
+/// Details that a question found, beside its answer. Most find nothing.
 #[derive(Clone, Default)]
 struct Detail {
     steps: SmallVec<[Step; 1]>,
@@ -120,7 +120,7 @@ impl Detail {
     }
 }
 
-/// Where nothing can be inserted, and why.
+/// Reasons why nothing can be inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
     /// No way leads to an occurrence.
@@ -147,21 +147,21 @@ pub enum Insertion {
     Never,
     /// Wherever it is down-safe.
     Anywhere,
-    /// Where no divergent branch decides, too.
+    /// Insertion within the region, without a deciding divergent branch, too.
     InRegion,
 }
 
-/// What was found beside answers: on which way, and what was noted.
+/// Notes found beside answers: on which path, and the noted insertions.
 #[derive(Default)]
 pub struct Notes {
-    /// By record.
+    /// Finding of each record.
     found: Vec<PackedFound>,
     details: Vec<Detail>,
-    /// By record: the last inquiry whose success was found to lean on it.
+    /// Last inquiry whose success depends on each record.
     supported: Vec<u32>,
     /// Records that are still to be followed; empty between.
     pending: Vec<RecordId>,
-    /// Of the inquiry: its form and what it found.
+    /// Form and findings of the inquiry.
     root: (Option<Form>, Detail),
     /// The inquiry in which a block was visited last, and how often in it.
     visits: SecondaryMap<Block, (u32, u32)>,
@@ -172,7 +172,7 @@ pub struct Notes {
     pub passes: bool,
 }
 
-/// What a record has found: mostly nothing or an occurrence, for which there is room here.
+/// Finding of a record: mostly nothing or an occurrence, which fit here.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     Nothing,
@@ -181,7 +181,7 @@ enum Found {
     More(u32),
 }
 
-/// The same in one word: there is one for each record.
+/// Packed finding, in one word: there is one for each record.
 #[derive(Clone, Copy, Default)]
 struct PackedFound(u32);
 
@@ -206,7 +206,7 @@ impl PackedFound {
 }
 
 impl Notes {
-    /// What a record has found.
+    /// Returns the finding of a record.
     fn found(&self, record: RecordId) -> Found {
         self.found.get(record as usize).map_or(Found::Nothing, |found| found.unpacked())
     }
@@ -219,7 +219,7 @@ impl Notes {
         self.found[record as usize] = found.into();
     }
 
-    /// What a record or the inquiry has found, to be added to.
+    /// Returns the finding of a record or the inquiry, to be added to.
     fn of(&mut self, record: Option<RecordId>) -> &mut Detail {
         let Some(record) = record else { return &mut self.root.1 };
         let next = self.details.len() as u32;
@@ -250,13 +250,13 @@ impl Notes {
 
 /// See the file's head.
 pub struct Availability<'q, 'm> {
-    /// What is looked at.
+    /// Snapshot of the function.
     pub snapshot: &'q mut Snapshot<'m>,
-    /// What was found.
+    /// Notes so far.
     pub notes: &'q mut Notes,
-    /// What is known of anticipatability.
+    /// Knowledge of anticipatability.
     pub anticipated: &'q mut Anticipated,
-    /// Where insertions are allowed.
+    /// Region in which insertions are allowed.
     pub region: &'q mut Region,
     /// Are they?
     pub insertion: Insertion,
@@ -413,14 +413,14 @@ impl Problem for Availability<'_, '_> {
     }
 }
 
-/// What an inquiry's success leans on.
+/// Support of an inquiry's success.
 #[derive(Clone, Default, Debug)]
 pub struct Support {
     /// Occurrences, each with the form whose value it computes.
     pub sources: SmallVec<[(Occurrence, Form); 2]>,
     /// Definitions at which the form changes.
     pub shifts: SmallVec<[Step; 1]>,
-    /// What has to be inserted where.
+    /// Insertions and their places.
     pub insertions: SmallVec<[(Spot, Form); 1]>,
 }
 
@@ -481,7 +481,7 @@ impl<'m> Availability<'_, 'm> {
         }
     }
 
-    /// Where answers that differ can be made the same.
+    /// Spots where answers that differ can be made equal.
     fn spots(
         &mut self,
         log: &mut QuestionLog<'_>,
@@ -541,7 +541,7 @@ impl<'m> Availability<'_, 'm> {
         anticipated(self.snapshot, self.anticipated, log, (place.block, &[place.block]), set, Some(place.id))
     }
 
-    /// What the inquiry that has just succeeded leans on.
+    /// Support of the inquiry that has just succeeded.
     fn support(
         &mut self,
         known: &mut Propagation<AvailabilityQuestion, Available>,
@@ -593,7 +593,7 @@ pub fn anticipated(
     known.asked.inquire(&mut Anticipation { snapshot }, &mut silently, (root, asked), set, 0).answer
 }
 
-/// The same only for those who listen.
+/// Reports anticipatability to listeners only.
 pub fn tell_anticipated(
     snapshot: &mut Snapshot<'_>,
     known: &mut Anticipated,

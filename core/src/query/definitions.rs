@@ -1,4 +1,4 @@
-//! Where registers are written.
+//! Definitions of registers.
 //!
 //! ```text
 //! n1: i = 0                       i: (n1, 1) (n8, 2)      the last one in n8 before its place 3 is its 2
@@ -17,14 +17,14 @@ use crate::ir::{Block, Function, Inst, InstData, Reg};
 
 /// See the file's head.
 pub struct Definitions {
-    /// By register, and one past the last: where its places begin.
+    /// First place of each register, and one past the last.
     first: Vec<u32>,
     /// Rank of the block, place in the block, instruction.
     places: Vec<(u32, u32, Inst)>,
 }
 
 impl Definitions {
-    /// Of a function as it is now. `visit` sees each instruction on the way, with its block and its place there: programs are larger than caches.
+    /// Collects the current definitions of a function. `visit` gets each instruction, with its block and its place there: programs are larger than caches.
     pub fn new(func: &Function, mut visit: impl FnMut(Block, u32, Inst, &InstData)) -> Definitions {
         let mut first = vec![0u32; func.regs.len() + 1];
         let mut total = 0;

@@ -1,4 +1,4 @@
-//! What questions ask about: expressions over the registers of a point, and the texts they take on the way.
+//! Forms that questions are about: expressions over the registers of a point, and their texts along the path.
 //!
 //! ```text
 //! form 0    ld.global.f32 A[i]                as it stands at n8
@@ -55,7 +55,7 @@ pub type Likeness = u32;
 pub struct Kind(u32);
 entity_impl!(Kind);
 
-/// What a form's value depends on, or what a block does something to, as one word: a bit for each of several registers and
+/// Dependences of a form's value, or effects of a block, as one word: a bit for each of several registers and
 /// families, and one for accesses to any memory. Where a form's and a block's have nothing in common, a question about
 /// the form goes through the block as it is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -65,12 +65,12 @@ impl Footprint {
     /// Accesses to any memory.
     pub const EVERYTHING: Footprint = Footprint(1);
 
-    /// Of a family.
+    /// Footprint of a family.
     pub fn of_family(family: Family) -> Footprint {
         Footprint(2 << (family.0 % 15))
     }
 
-    /// Of a register.
+    /// Footprint of a register.
     pub fn of_reg(reg: Reg) -> Footprint {
         Footprint(1 << 16 << (reg.as_u32() % 48))
     }
@@ -96,7 +96,7 @@ impl Footprint {
     }
 }
 
-/// What is computed.
+/// Computation of a form.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Subject {
     /// A load of that kind, from there.
@@ -124,7 +124,7 @@ impl LoadKind {
 /// An expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Expression {
-    /// What is computed.
+    /// Computation of the form.
     pub subject: Subject,
     /// For which lanes.
     pub guard: Option<Guard>,
@@ -162,7 +162,7 @@ impl Expression {
     }
 }
 
-/// What every question about a form wants to know.
+/// Facts about a form that every question reads.
 struct FormFacts {
     footprint: Footprint,
     regs: SmallVec<[Reg; 4]>,
@@ -173,7 +173,7 @@ struct FormFacts {
     only: PackedOption<FormSet>,
 }
 
-/// What is wanted seldom, apart: there are more forms than caches hold.
+/// Facts about a form that are seldom read: there are more forms than caches hold.
 struct FormData {
     expression: Expression,
     /// The operands as they were written first, where the expression has them in order.
@@ -252,17 +252,17 @@ impl Forms {
         self.facts[form].kind
     }
 
-    /// What other loads a load's form is like.
+    /// Likeness of a load's form to other loads.
     pub fn likeness(&self, form: Form) -> Likeness {
         self.facts[form].likeness
     }
 
-    /// What a form's value depends on.
+    /// Footprint of a form's value.
     pub fn footprint(&self, form: Form) -> Footprint {
         self.facts[form].footprint
     }
 
-    /// What the values of a set's forms depend on.
+    /// Footprint of the values of a set's forms.
     pub fn set_footprint(&self, set: FormSet) -> Footprint {
         self.sets[set].1
     }
@@ -285,7 +285,7 @@ impl Forms {
         &self.facts[form].regs
     }
 
-    /// What computes a pure form: its operands as they were written first.
+    /// Operands of a pure form, as they were written first.
     pub fn operands(&self, form: Form) -> Option<&InstArgs> {
         let FormData { expression, written } = &self.forms[form];
         match &expression.subject {

@@ -1,4 +1,4 @@
-//! What questions look at in blocks: accesses to memory, and occurrences of expressions, each at its place.
+//! Items that questions read in blocks: accesses to memory, and occurrences of expressions, each at its place.
 //!
 //! ```text
 //! n8: ld A[i]; st B[j]; ld A[i + 1]; br n9        at first, families side by side     A: place 1, place 3    B: place 2
@@ -34,16 +34,16 @@ pub const INSERTED: u32 = u32::MAX - 1;
 /// Behind the terminator.
 pub const END: u32 = u32::MAX;
 
-/// What a question looks at in a block. There are more of these than caches hold, so they are small.
+/// Item that a question reads in a block. There are more of these than caches hold, so they are small.
 #[derive(Clone, Copy)]
 pub struct Item {
     /// Its place in the block.
     pub place: u32,
     /// The occurrence, or an index into the clobbers.
     pub number: u32,
-    /// What tells an occurrence from most others; [`CLOBBER`] for what is none.
+    /// Likeness that separates an occurrence from most others; [`CLOBBER`] for other items.
     pub likeness: Likeness,
-    /// What an occurrence loads from, where that is known.
+    /// Address that an occurrence loads from, if it is known.
     pub address: PackedOption<Address>,
 }
 
@@ -66,17 +66,17 @@ impl Item {
 #[derive(Default)]
 pub struct Items {
     items: Vec<(Family, Item)>,
-    /// By block: where its items begin and end among all.
+    /// Begin and end of each block's items among all.
     ranges: SecondaryMap<Block, (u32, u32)>,
     /// The blocks that have some, in the order of the text.
     blocks: Vec<Block>,
-    /// By block: the first of its chains.
+    /// First chain of each block.
     chains_of: SecondaryMap<Block, PackedOption<Chain>>,
     chains: PrimaryMap<Chain, ChainData>,
     links: PrimaryMap<Link, LinkData>,
 }
 
-/// What has been inserted in one block of one family.
+/// Chain of inserted items of one family in one block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Chain(u32);
 entity_impl!(Chain);
@@ -84,7 +84,7 @@ entity_impl!(Chain);
 struct ChainData {
     family: Family,
     latest: PackedOption<Link>,
-    /// Of another family in the same block.
+    /// Chain of another family in the same block.
     next: PackedOption<Chain>,
 }
 
@@ -127,7 +127,7 @@ impl Items {
         }
     }
 
-    /// What was there at first is added in the order of the text, and lined up; what comes after that has been inserted.
+    /// Adds an item. Initial items are added in the order of the text, and lined up; later ones have been inserted.
     pub fn add(&mut self, block: Block, family: Family, item: Item) {
         if item.place == INSERTED {
             let chain = self.chain(block, family).unwrap_or_else(|| {
@@ -204,7 +204,7 @@ impl Items {
         (family == coming.family && item.place >= coming.floor).then_some(item)
     }
 
-    /// What has been inserted is not there any more.
+    /// Removes an inserted item.
     pub fn withdraw(&mut self, block: Block, family: Family, occurrence: Occurrence) {
         let Some(chain) = self.chain(block, family) else { return };
         let mut later: Option<Link> = None;

@@ -21,7 +21,7 @@ use crate::ir::Block;
 
 /// See the file's head. What is known of a question at a block stands at its [place](Known::place).
 pub(super) struct Known {
-    /// By question: the first page that it has turned to, which for most is the only one, and where its slots begin.
+    /// First page of each question, which for most is the only one, and the start of its slots.
     first: Vec<(u32, u32)>,
     /// The others.
     pages: HashMap<Page, u32>,
@@ -67,7 +67,7 @@ impl Known {
         self.latest.1 + block.as_u32() % PAGE
     }
 
-    /// Where the slots of a page begin.
+    /// Start of the slots of a page.
     #[inline(never)]
     fn turn_to(&mut self, page: Page) -> u32 {
         let index = page.question as usize;

@@ -61,7 +61,7 @@ pub enum DownSafety {
     Exact,
 }
 
-/// What is done where a load that is put on a new way might fault there.
+/// Handling of a load that might fault on a new path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Faulting {
     /// It is marked as one that does not.
@@ -83,10 +83,10 @@ pub enum Crossing {
     Everything,
 }
 
-/// What is allowed.
+/// Rules of what is allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {
-    /// Where expressions are inserted.
+    /// Places where expressions are inserted.
     pub insertion: Insertion,
     /// Which branches they are moved across.
     pub crossing: Crossing,
@@ -100,30 +100,30 @@ pub struct Rules {
     pub meets_partially: bool,
 }
 
-/// What is known of availability under some rule.
+/// Knowledge of availability under some rule.
 type Asked = (Propagation<AvailabilityQuestion, Available>, Notes);
 
-/// What the questions of a pass are asked with, and what is known from those before.
+/// Context of a pass's questions, with the answers of earlier ones.
 pub struct Inquiries<'m> {
-    /// What they look at.
+    /// Snapshot that they read.
     pub snapshot: Snapshot<'m>,
     rules: Rules,
     region: Region,
     /// None where nothing depends on branches.
     shape: Option<Shape>,
     availability: Asked,
-    /// The same with nothing inserted.
+    /// Questions with nothing inserted.
     coverage: Asked,
-    /// The same with insertions wherever it is down-safe.
+    /// Questions with insertions wherever it is down-safe.
     anywhere: Asked,
     /// With what is tried out: with insertions as ruled, and wherever it is down-safe.
     trial: [Asked; 2],
     anticipation: Anticipated,
     speculation: Propagation<SpeculationQuestion, Hoistable>,
     sent: Vec<&'static str>,
-    /// The same across every branch.
+    /// Questions across every branch.
     boldly: (Propagation<SpeculationQuestion, Hoistable>, Vec<&'static str>),
-    /// The same for those who listen.
+    /// Questions for listeners.
     told: (Propagation<SpeculationQuestion, Hoistable>, Vec<&'static str>),
     /// Has no budget ended what they were told?
     is_told_all: bool,
@@ -134,7 +134,7 @@ pub struct Inquiries<'m> {
     budget: u64,
 }
 
-/// Where an expression moves.
+/// Target of an expression that moves.
 #[derive(Clone, Debug)]
 pub struct Hoist {
     /// The form.
@@ -332,7 +332,7 @@ impl<'m> Inquiries<'m> {
         (!blocks.is_empty()).then_some(Hoist { form, blocks, has_gaps })
     }
 
-    /// The same across every branch, whatever the rules are. Nobody is told.
+    /// Hoists across every branch, whatever the rules are. Nothing is traced.
     pub fn hoist_boldly(&mut self, func: &Function, occurrence: Occurrence) -> Option<Hoist> {
         let crossing = core::mem::replace(&mut self.rules.crossing, Crossing::Everything);
         core::mem::swap(&mut self.boldly.0, &mut self.speculation);
@@ -413,7 +413,7 @@ impl<'m> Inquiries<'m> {
         found
     }
 
-    /// What would be there if an expression had moved up, for [`Inquiries::available_on_trial`]. What is given has to be
+    /// Begins a trial with an expression moved up, for [`Inquiries::available_on_trial`]. The result has to be
     /// given back to [`Inquiries::end_trial`].
     pub fn begin_trial(&mut self, func: &Function, hoist: &Hoist) -> Vec<Occurrence> {
         hoist.blocks.iter().map(|&block| self.snapshot.insert(func, block, hoist.form)).collect()
@@ -434,13 +434,13 @@ impl<'m> Inquiries<'m> {
         found
     }
 
-    /// What was tried out goes, with all that was said of it.
+    /// Ends a trial, and removes its answers.
     pub fn end_trial(&mut self, inserted: Vec<Occurrence>) {
         inserted.into_iter().for_each(|inserted| self.withdraw(inserted));
         self.trial = Default::default();
     }
 
-    /// What an occurrence leans on once an expression has moved up: on nothing else, or else on insertions on edges.
+    /// Support of an occurrence once an expression has moved up: nothing else, or insertions on edges.
     pub fn support_of_move(&mut self, func: &Function, occurrence: Occurrence, hoist: &Hoist) -> Option<Support> {
         if !hoist.has_gaps {
             return self.is_covered(func, occurrence);
@@ -513,7 +513,7 @@ impl<'m> Inquiries<'m> {
         problem.inquire(known, log, (block, start), form, id)
     }
 
-    /// What was to be inserted is not, and what has been said to come from there does not.
+    /// Withdraws an insertion, and the answers that depend on it.
     pub fn withdraw(&mut self, occurrence: Occurrence) {
         self.snapshot.withdraw(occurrence);
         self.coverage = Default::default();

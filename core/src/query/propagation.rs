@@ -47,7 +47,7 @@ use super::snapshot::Changes;
 use crate::ir::{Block, Function, Inst};
 use crate::trace::{Answer, Event, QuestionEvent, QuestionId, Topic, Trace};
 
-/// What a block says to a question that comes to it.
+/// Local answer of a block to a question that reaches it.
 pub enum Local<P: Problem> {
     /// It answers by itself, by that rule; because of an instruction, which is looked up only for those who listen.
     Answered(&'static str, P::Answer, Option<Inst>),
@@ -62,9 +62,9 @@ pub trait Problem: Sized {
     /// The answer.
     type Answer: Copy + PartialEq;
 
-    /// Where a question goes from a block.
+    /// Blocks to which a question moves on from a block.
     fn onward(&self, block: Block) -> &[Block];
-    /// What is assumed of a question that is under way.
+    /// Assumed answer of a question in progress.
     fn assumed() -> Self::Answer;
     /// The rule that says so.
     const UNDER_WAY: &'static str;
@@ -81,9 +81,9 @@ pub trait Problem: Sized {
     fn holds(&self, question: Self::Question, answer: &Self::Answer, time: Time) -> bool;
     /// Now.
     fn time(&self, question: Self::Question) -> Time;
-    /// What a block says to a question.
+    /// Local answer of a block to a question.
     fn arrive(&mut self, log: &mut QuestionLog<'_>, at: Arrival<Self::Question>) -> Local<Self>;
-    /// What the neighbours' answers to a forwarded question amount to.
+    /// Meet of the neighbours' answers to a forwarded question.
     fn meet(
         &mut self,
         log: &mut QuestionLog<'_>,
@@ -94,18 +94,18 @@ pub trait Problem: Sized {
     fn describe(&self, func: &Function, question: Self::Question) -> (String, Option<Block>);
     /// The answer as those who listen are told it. `ends` are the blocks where the ways end that were found.
     fn answer(&self, answer: &Self::Answer, ends: &mut dyn FnMut() -> Vec<Block>) -> Answer;
-    /// What will be asked of a record whose answer is good.
+    /// Further queries of a record whose answer is good.
     fn keeps(&self, _: RecordId, _: &Self::Answer) -> Keeps {
         Keeps::Nothing
     }
 }
 
-/// What is kept of whom a question was sent on to.
+/// Links that are kept to the questions that a question was sent on to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keeps {
     /// Nothing.
     Nothing,
-    /// Where it leads: the question itself found nothing of its own, so that whoever follows it may go on at once to where
+    /// Ends of the links: the question itself found nothing of its own, so that a walk may go on at once to where
     /// something was found, or where ways part.
     Ends,
     /// Everybody.
@@ -126,18 +126,18 @@ pub struct Arrival<Q> {
     pub block: Block,
     /// The question.
     pub question: Q,
-    /// What will be its record.
+    /// Record of the question.
     pub record: RecordId,
     /// The number under which it is told of.
     pub id: QuestionId,
 }
 
-/// Where answers meet.
+/// Meeting of answers.
 #[derive(Clone, Copy)]
 pub struct Meeting<Q> {
     /// The block.
     pub block: Block,
-    /// What the neighbours were asked.
+    /// Question that the neighbours were asked.
     pub forwarded: Q,
     /// The question's record; none for an inquiry.
     pub record: Option<RecordId>,
@@ -169,7 +169,7 @@ struct Record<A> {
     block: Block,
     question: Number,
     state: State<A>,
-    /// Of the earliest question under way that it leans on; while it is under way itself, of those who lean on it, if
+    /// Cohort of the earliest question in progress that it depends on; while it is in progress itself, of those that depend on it, if
     /// anybody does.
     cohort: PackedOption<CohortId>,
     /// An index into the times.
@@ -186,7 +186,7 @@ enum State<A> {
         /// An index into the rules.
         rule: u8,
         link: Link,
-        /// What the link leads to.
+        /// Target of the link.
         to: u32,
     },
 }
@@ -200,7 +200,7 @@ struct Verdict<A> {
     time: u32,
 }
 
-/// What is known of whom an answered question asked.
+/// Knowledge of the questions that an answered question asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Link {
     /// Nothing, as for a bad answer.
@@ -230,7 +230,7 @@ pub struct Propagation<Q, A> {
     verdicts: Vec<Verdict<A>>,
     /// Answered records that lean on what is under way, or did, in the order of their answers.
     provisional: Vec<RecordId>,
-    /// Of this inquiry, and room for more.
+    /// Cohorts of this inquiry, and room for more.
     cohorts: Vec<Cohort>,
     /// The first one of this inquiry, and the first one that is not used yet. On what is older nobody leans any more.
     first_cohort: CohortId,
@@ -243,7 +243,7 @@ pub struct Propagation<Q, A> {
     met: Met,
 }
 
-/// Where ways end.
+/// Ends of paths.
 #[derive(Default)]
 pub struct Ends {
     /// Blocks, each once, in the order of the walk.
@@ -254,7 +254,7 @@ pub struct Ends {
     pub looked_at: u64,
 }
 
-/// What was met when somebody asked where ways end.
+/// Records met by a query for ends.
 #[derive(Default)]
 struct Met {
     /// How often somebody has.
@@ -277,9 +277,9 @@ struct Frame {
     first_answer: u32,
     /// `provisional` was so long when it began.
     first_provisional: u32,
-    /// Of the earliest question under way that an answer leans on.
+    /// Cohort of the earliest question in progress that an answer depends on.
     cohort: PackedOption<CohortId>,
-    /// Where what is known of it stands among the slots.
+    /// Place of its entry among the slots.
     place: u32,
     id: QuestionId,
 }
@@ -335,9 +335,9 @@ impl<'s> QuestionLog<'s> {
 /// Blocks that were asked, and their records; [`NONE`] of a bad answer of which no more is kept.
 pub type Asked = SmallVec<[(Block, RecordId); 2]>;
 
-/// What an inquiry found.
+/// Finding of an inquiry.
 pub struct Finding<A> {
-    /// What it amounts to.
+    /// Answer of the inquiry.
     pub answer: A,
     /// Whom the block of the inquiry asked. What was answered badly may have no record, and is not to be asked for.
     pub asked: Asked,
@@ -406,7 +406,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
         self.asked[range].iter().map(|&record| (self.records[record as usize].block, record))
     }
 
-    /// Where a record leads that found nothing of its own. Ways that have been walked are made short.
+    /// End of a record that found nothing of its own. Walked paths are shortened.
     pub fn end(&mut self, mut record: RecordId) -> RecordId {
         while let Some(next) = self.through(record) {
             let Some(further) = self.through(next) else { return next };
@@ -418,7 +418,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
         record
     }
 
-    /// Where the ways end that lead on from those who were asked. Of a kind of questions that keeps that; what is under way
+    /// Ends of the paths from those who were asked. Requires a kind of questions that keeps them; a question in progress
     /// has no end yet.
     pub fn ends(&mut self, mut pending: Asked, is_good: impl Fn(&A) -> bool) -> Ends {
         self.met.walk += 1;
@@ -616,7 +616,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
         }
     }
 
-    /// What is known already: an answer that still holds, or an assumption about what is under way.
+    /// Known answer: one that still holds, or an assumption about a question in progress.
     fn known_answer<P: Problem<Question = Q, Answer = A>>(
         &mut self,
         problem: &P,
@@ -740,7 +740,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
         .into()
     }
 
-    /// Where a cohort has gone to. Ways that have been walked are made short.
+    /// Root of a cohort. Walked paths are shortened.
     fn find(&mut self, mut cohort: CohortId) -> CohortId {
         while let Some(next) = self.cohort(cohort).gone_to.expand() {
             let further = self.cohort(next).gone_to;

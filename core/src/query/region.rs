@@ -51,7 +51,7 @@ pub struct Region {
     shape: Option<Shape>,
     /// The sources of the edges that blocks were put on.
     source: SecondaryMap<Block, Option<Block>>,
-    /// By block, once it was asked for: a set of divergent branches.
+    /// Set of divergent branches of each block, computed on the first request.
     sets: HashMap<Block, BranchSet>,
     numbers: HashMap<Rc<[Block]>, BranchSet>,
     members: Vec<Rc<[Block]>>,
@@ -207,7 +207,7 @@ impl Region {
 pub struct Shape {
     /// Blocks and edges.
     pub cfg: Rc<Cfg>,
-    /// Who always comes after whom.
+    /// Post-dominators of the function.
     pub post_dominators: Rc<PostDominators>,
     /// Which branches decide whether a block runs.
     pub control_dependence: Rc<ControlDependence>,

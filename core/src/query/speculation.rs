@@ -35,7 +35,7 @@ use crate::trace::Answer;
 /// Asked of a block: can it come here or further up?
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SpeculationQuestion {
-    /// What would move.
+    /// Form that would move.
     pub form: Form,
     /// From where (the paper's m).
     pub mover: Block,
@@ -68,11 +68,11 @@ impl Hoistable {
 
 /// See the file's head.
 pub struct Speculation<'q, 'm> {
-    /// What is looked at.
+    /// Snapshot that questions read.
     pub snapshot: &'q mut Snapshot<'m>,
-    /// By which rule each record's question was sent on.
+    /// Rule by which each record's question was sent on.
     pub sent: &'q mut Vec<&'static str>,
-    /// What is known of anticipatability.
+    /// Knowledge of anticipatability.
     pub anticipated: &'q mut Anticipated,
     /// Is it for those who listen only?
     pub is_told: bool,
@@ -80,7 +80,7 @@ pub struct Speculation<'q, 'm> {
     pub shape: &'q Shape,
     /// The branches across which expressions move.
     pub is_crossed: &'q dyn Fn(Block) -> bool,
-    /// Where insertions make no warp run more sides of branches.
+    /// Region where insertions make no warp run more sides of branches.
     pub region: &'q Region,
     /// Do answers that differ meet as in lines 7 to 9 of algorithm 2?
     pub meets_partially: bool,

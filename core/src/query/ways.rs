@@ -21,7 +21,7 @@ use cranelift_entity::packed_option::PackedOption;
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, filled};
 
-/// Where something can be inserted so that it is computed whenever control goes from one block to another.
+/// Insertion point that is passed whenever control goes from one block to another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Spot {
     /// At the end of this block, before its terminator.
@@ -73,7 +73,7 @@ impl Part {
     }
 }
 
-/// What is known of a block: what questions ask at every step stands together.
+/// Facts about a block: those that questions read at every step are stored together.
 #[derive(Clone, Copy, Default)]
 struct Place {
     up: Part,
@@ -172,12 +172,12 @@ impl Ways {
         if self.places[block].is_front { self.down(block).first().copied() } else { None }
     }
 
-    /// Where the block stands in the text.
+    /// Position of the block in the text.
     pub fn rank(&self, block: Block) -> u32 {
         self.places[block].rank
     }
 
-    /// Where something is inserted for an edge: at the end of its source, if nothing else leads on from there and no call
+    /// Insertion point for an edge: the end of its source, if nothing else leads on from there and no call
     /// stands there, else on the edge.
     pub fn spot(&self, from: Block, to: Block) -> Spot {
         let is_its_own = self.places[from].down.count == 1 && !self.places[from].ends_in_call;

@@ -1,4 +1,4 @@
-//! What a session or a run found, as data that the command line prints with `--json` and the npm package returns.
+//! Reports of a session or a run, as data that the command line prints with `--json` and the npm package returns.
 //!
 //! Of `warpscope opt`:
 //!
@@ -8,12 +8,15 @@
 //!   "text": the whole module after the last pass }
 //! ```
 //!
-//! `warpscope sim` prints a [`RunResult`](crate::sim::RunResult), with `"memory": { name: [elements] }` where a dump is asked for, and with
+//! `warpscope sim` prints a [`RunResult`](crate::sim::RunResult), with `"memory": { name:
+//! [elements] }` where a dump is asked for, and with
 //!
 //! ```text
-//! "profile": { function: { "edges": [ { "from", "to", "lanes", "warps" } ], "paths": [ { "blocks": [], "lanes", "warps" } ],
+//! "profile": { function: { "edges": [ { "from", "to", "lanes", "warps" } ],
+//!              "paths": [ { "blocks": [], "lanes", "warps" } ],
 //!              "zeros": [ { "block", "register", "write", "lanes", "warps", "zero_lanes", "zero_warps" } ],
-//!              "joint": [ { "writes": [ { "block", "register", "write" } ], "lanes", "warps", "zero_lanes", "zero_warps" } ],
+//!              "joint": [ { "writes": [ { "block", "register", "write" } ],
+//!                           "lanes", "warps", "zero_lanes", "zero_warps" } ],
 //!              "blocks": [ { "block", "executions", "diverged" } ] } }
 //! ```
 //!
@@ -24,9 +27,11 @@
 //! `warpscope inspect` prints what passes show:
 //!
 //! ```text
-//! { "inspections": [ { "pass", "function", "stop": rewrites done, "title", "lead", "aside", "choices": [], "notes": [],
+//! { "inspections": [ { "pass", "function", "stop": rewrites done, "title", "lead", "aside",
+//!                      "choices": [], "notes": [],
 //!                      "tables": [ { "name", "columns": [], "rows": [] } ], "trail": [], "legend": [], "marks": [],
-//!                      "strands": [], "graphs": [], "timeline": { "course", "first", "moments": [] }, "offers": [] } ] }
+//!                      "strands": [], "graphs": [],
+//!                      "timeline": { "course", "first", "moments": [] }, "offers": [] } ] }
 //! ```
 //!
 //! where anchors name blocks and instructions by the numbers that a session gives them.

@@ -1,4 +1,4 @@
-//! What a pipeline did.
+//! Report of a pipeline.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -12,10 +12,10 @@ use crate::pass::Size;
 use crate::session::Session;
 use crate::trace::{Fact, RemarkKind};
 
-/// What a pipeline did.
+/// Report of a pipeline.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct OptimizeReport {
-    /// What each pass did; passes that were switched off are left out.
+    /// Report of each pass; passes that were switched off are left out.
     pub passes: Vec<PassReport>,
     /// The program after the last pass, in the language that was asked for.
     pub text: String,
@@ -24,7 +24,7 @@ pub struct OptimizeReport {
     pub launch: Option<String>,
 }
 
-/// What one pass did.
+/// Report of one pass.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PassReport {
     /// The pass.
@@ -40,7 +40,7 @@ pub struct PassReport {
     /// Why it stopped early, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What it changed and what it refused to, in order.
+    /// Rewrites and refusals, in order.
     pub remarks: Vec<RemarkReport>,
 }
 

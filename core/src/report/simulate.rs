@@ -1,4 +1,4 @@
-//! What a run found: its counts, the memory that it left, and its profile.
+//! Report of a run: its counts, the memory that it left, and its profile.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -14,7 +14,7 @@ use crate::machine::Machine;
 use crate::profile::{Collector, Count, FunctionProfile, Profile, WarpCount, ZeroCount};
 use crate::sim::{BufferDump, ErrorKind, Nobody, Progress, RunResult, Settings, SimError, Simulation, Watcher};
 
-/// What a run found.
+/// Report of a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SimulateReport {
     /// Counts and the hash of the memory.
@@ -23,7 +23,7 @@ pub struct SimulateReport {
     /// The elements of each buffer and global at the end, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<BTreeMap<String, Vec<Element>>>,
-    /// What ran how often, by function, if that was asked for.
+    /// Profiles by function, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<BTreeMap<String, ProfileReport>>,
 }
@@ -42,7 +42,7 @@ pub enum Element {
     Special(&'static str),
 }
 
-/// What ran how often in one function.
+/// Profile of one function.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ProfileReport {
     /// Edges, in no promised order.
@@ -129,12 +129,12 @@ pub struct ZeroReport {
     pub zero_warps: u64,
 }
 
-/// What a run is asked for besides its counts.
+/// Parts of a report besides the counts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Wanted {
     /// The memory at the end.
     pub dump: bool,
-    /// What ran how often.
+    /// Requests the profile.
     pub profile: bool,
 }
 

@@ -5,8 +5,9 @@
 //!                                                       → passes over the banks   (shared memory)
 //! ```
 //!
-//! Lanes are served in order, so atomics of one warp on one address happen in lane order, or in that of a schedule. A load
-//! is as late as its latest sector. Stores write through: they cost their sectors and nobody waits for them.
+//! Lanes are served in order, so atomics of one warp on one address happen in lane order, or in
+//! that of a schedule. A load is as late as its latest sector. Stores write through: they cost
+//! their sectors and nobody waits for them.
 
 use alloc::format;
 use alloc::string::String;
@@ -35,7 +36,7 @@ pub struct AccessFault {
     pub address: u64,
 }
 
-/// What an access cost.
+/// Cost of an access.
 #[derive(Clone, Copy, Default)]
 pub struct Cost {
     /// Cycles for which the scheduler is held beyond the first.
@@ -52,7 +53,7 @@ pub struct Cost {
     pub elsewhere: bool,
 }
 
-/// Where an access runs.
+/// Context in which an access runs.
 pub struct Place<'a> {
     /// The frame.
     pub frame: FrameBase,
@@ -225,27 +226,26 @@ fn locate(access: &Access, memory: &Memory, place: &Place<'_>, address: u64, byt
 
 fn explain(access: &Access, memory: &Memory, why: Fault, lane: usize, address: u64, bytes: u64) -> AccessFault {
     let what = match access.kind {
-        AccessKind::Load { .. } => "a load",
-        AccessKind::Store => "a store",
-        AccessKind::Atomic(_) => "an atomic",
-        AccessKind::Texture(_) => "a texture fetch",
+        AccessKind::Load { .. } => "load",
+        AccessKind::Store => "store",
+        AccessKind::Atomic(_) => "atomic",
+        AccessKind::Texture(_) => "texture fetch",
     };
     let nearest = || match target_of(address) {
         Target::Shared => Some(format!(": byte {} of shared memory", offset_of(address))),
         Target::Region(_) | Target::Nowhere => {
             let (region, at) = nearest_region(address)?;
             let region = memory.regions.get(region)?;
-            Some(format!(": byte {at} of `{}`, which has {}", region.name, region.bytes.len()))
+            Some(format!(": byte {at} of `{}` ({} bytes)", region.name, region.bytes.len()))
         }
         Target::Local | Target::Param => None,
     };
     let (kind, message) = match why {
-        Fault::OutOfBounds => (
-            ErrorKind::OutOfBounds,
-            format!("{what} of {bytes} bytes lies outside every buffer{}", nearest().unwrap_or_default()),
-        ),
+        Fault::OutOfBounds => {
+            (ErrorKind::OutOfBounds, format!("out-of-bounds {what} of {bytes} bytes{}", nearest().unwrap_or_default()))
+        }
         Fault::Misaligned => {
-            (ErrorKind::Misaligned, format!("the address of {what} of {bytes} bytes is no multiple of {bytes}"))
+            (ErrorKind::Misaligned, format!("misaligned {what}: the address is not a multiple of {bytes} bytes"))
         }
         Fault::ReadOnly => {
             (ErrorKind::ReadOnly, format!("{what} to read-only memory{}", nearest().unwrap_or_default()))
@@ -324,8 +324,8 @@ fn atomic(op: AtomicOp, ty: Type, old: u64, first: u64, second: u64) -> u64 {
     }
 }
 
-/// The new contents of the place of an atomic on bfloats. The sum of two is rounded to a float before it is rounded to a
-/// bfloat, which gives the nearest one.
+/// The new contents of the place of an atomic on bfloats. The sum of two is rounded to a float
+/// before it is rounded to a bfloat, which gives the nearest one.
 fn bfloat_atomic(op: AtomicOp, old: u64, new: u64) -> u64 {
     let [a, b] = [old, new].map(|bits| bits << 16);
     let float = match op {
@@ -532,7 +532,7 @@ fn fetch_texels(
         }
     });
     if let Some(lane) = fault {
-        let message = "the operand of a texture fetch is no texture".into();
+        let message = "the operand of a texture fetch is not a texture".into();
         return Err(AccessFault { kind: ErrorKind::OutOfBounds, message, lane, address: handles[lane] });
     }
     let as_load = Access { kind: AccessKind::Load { speculative: false }, ..access.clone() };

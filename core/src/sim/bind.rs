@@ -33,13 +33,13 @@ pub struct Bound {
     pub shared: u32,
     /// Seed of everything random.
     pub seed: u64,
-    /// What each parameter gets.
+    /// Argument of each parameter.
     pub params: Vec<Argument>,
     /// Memory that pointers in the parameters' memory point to, those that it hangs from first.
     pub pointees: Vec<Pointee>,
     /// The textures of the module's references, in the order of the module.
     pub textures: Vec<(Global, Argument)>,
-    /// What each input draws, by name; the kernel's and those of the functions it may call.
+    /// Draws of each input, by name; the kernel's and those of the functions it may call.
     pub inputs: Vec<(String, Values)>,
 }
 
@@ -55,7 +55,7 @@ pub struct Pointee {
     pub contents: Vec<Vec<u8>>,
 }
 
-/// What one parameter gets.
+/// Argument of one parameter.
 pub enum Argument {
     /// A number's bits.
     Bits(u64),
@@ -123,10 +123,7 @@ pub fn bind(
     let mut params = Vec::with_capacity(kernel.params.len());
     for (index, param) in kernel.params.iter().enumerate() {
         let Some(binding) = launch.binding(index, &param.name) else {
-            return refuse(format!(
-                "the launch of `{}` says nothing about its parameter `{}`",
-                kernel.name, param.name
-            ));
+            return refuse(format!("the launch of `{}` has no value for its parameter `{}`", kernel.name, param.name));
         };
         let argument = argument(&binding.fill, param.ty, index as u64, seed, warp, &mut bytes);
         params
@@ -210,7 +207,7 @@ fn inputs(module: &Module) -> impl Iterator<Item = &InputData> {
     module.funcs.values().flat_map(|func| func.inputs.values())
 }
 
-/// What an input draws in a launch.
+/// Values that an input draws in a launch.
 fn draws(launch: &Launch, input: &InputData) -> Values {
     match launch.bindings.iter().rev().find(|binding| binds_input(binding, &input.name)).map(|binding| &binding.fill) {
         Some(Fill::Draws(values)) => values.clone(),
@@ -296,7 +293,7 @@ fn bind_pointees(
             }
         };
         if holders.is_empty() {
-            return refuse("a pointer lies in no buffer and no array by value");
+            return refuse("no buffer or array by value contains the pointer");
         }
         let mut contents = Vec::new();
         for pointer in holders.into_iter().flat_map(|bytes| pointer_places(*step, bytes)).enumerate() {
@@ -328,7 +325,7 @@ fn filled(stream: &Stream, len: u64, ty: Type, warp: u32) -> Vec<u8> {
     bytes
 }
 
-/// What inputs draw, by their names; inputs of one name draw the same.
+/// Draws of inputs, by their names; inputs of one name draw the same.
 fn bind_inputs(module: &Module, launch: &Launch) -> Vec<(String, Values)> {
     let mut bound: Vec<(String, Values)> = Vec::new();
     for input in inputs(module) {
@@ -352,7 +349,7 @@ fn number_type(param: ParamType) -> Type {
 fn turn(fill: &mut Fill, knob: Knob, name: &str, ty: Type) -> Result<(), SimError> {
     if let Knob::Value(number) = knob {
         let ty = if let Fill::Buffer { ty, .. } = fill { *ty } else { ty };
-        let why = |why| SimError::new(ErrorKind::Launch, format!("`{name}` cannot be that: {why}"));
+        let why = |why| SimError::new(ErrorKind::Launch, format!("invalid value for `{name}`: {why}"));
         number.bits(ty).map_err(why)?;
     }
     let values = match fill {

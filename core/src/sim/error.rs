@@ -1,4 +1,4 @@
-//! What ends a launch before its time.
+//! Errors that end a launch early.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -9,7 +9,7 @@ use core::fmt;
 use crate::ir::{Block, Func, Inst, Span};
 use crate::text::Diagnostic;
 
-/// What kind of failure.
+/// Kinds of failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum ErrorKind {
@@ -37,11 +37,11 @@ pub enum ErrorKind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SimError {
-    /// What kind.
+    /// Kind of the failure.
     pub kind: ErrorKind,
     /// A sentence without the place.
     pub message: String,
-    /// Where, if it is about an instruction.
+    /// Place of the instruction, if the error has one.
     pub place: Option<Box<ErrorPlace>>,
     /// Other places that belong to it.
     pub notes: Vec<ErrorNote>,
@@ -53,7 +53,7 @@ pub struct SimError {
 pub struct ErrorNote {
     /// Sentence about the lanes there.
     pub message: String,
-    /// Where.
+    /// Place of the instruction, if the note has one.
     pub place: Option<Box<ErrorPlace>>,
 }
 
@@ -76,7 +76,7 @@ pub struct ErrorPlace {
     pub label: String,
     /// The instruction's opcode.
     pub opcode: String,
-    /// Where it stood in the source.
+    /// Span in the source.
     pub span: Span,
     /// The thread's place in its block, and the block's in the grid, where one thread is to blame.
     pub thread: Option<([u32; 3], [u32; 3])>,
@@ -105,7 +105,7 @@ impl SimError {
         self
     }
 
-    /// Where in the source, if known.
+    /// Returns the span in the source, if known.
     pub fn span(&self) -> Option<Span> {
         self.place.as_ref().map(|place| place.span).filter(|span| *span != Span::default())
     }

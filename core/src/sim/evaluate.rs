@@ -10,7 +10,7 @@ use super::together::FrameBase;
 use crate::ir::{ArgKind, FuncKind, Function, InstData, Module, Op, Opcode, Operand};
 use crate::machine::Machine;
 
-/// What an opcode with one destination computes from constants; `None` where it is no pure operation on numbers, or the
+/// Evaluates an opcode with one destination on constants; `None` where it is no pure operation on numbers, or the
 /// constants are not what it takes.
 pub fn evaluate(opcode: Opcode, args: &[u64]) -> Option<u64> {
     let signature = opcode.signature();

@@ -15,8 +15,9 @@
 //! 2. A group that arrives at its meeting point ends; the next group in order runs, or the meeting point itself once
 //!    nothing is left above it.
 //! 3. While a group waits, the next one of its warp runs. A group that spins becomes the last in turn.
-//! 4. If no other group can run, the lanes that have arrived at a meeting point go on without the missing ones: those of
-//!    the innermost point first. They meet the missing ones at the next point outwards.
+//! 4. If no other group can run, the lanes that have arrived at a meeting point go on without the
+//!    missing ones: those of the innermost point first. They meet the missing ones at the next
+//!    point outwards.
 //!
 //! Sound: any choice of meeting points and of the next group runs each lane's own instructions in order. Rule 4 gives
 //! every lane progress, as Volta and later GPUs do; without rules 3 and 4 the tree is the classic SIMT stack.
@@ -25,8 +26,9 @@
 //!
 //! Cost: O(1) for each jump and O(sides) for each divergence while no group waits; otherwise O(entries).
 //!
-//! Source: Fung, Sham, Yuan, Aamodt, "Dynamic Warp Formation and Scheduling for Efficient GPU Control Flow", MICRO 2007,
-//! for the stack; NVIDIA, "Tesla V100 GPU Architecture", 2017, section "Independent Thread Scheduling", for progress.
+//! Source: Fung, Sham, Yuan, Aamodt, "Dynamic Warp Formation and Scheduling for Efficient GPU
+//! Control Flow", MICRO 2007, for the stack; NVIDIA, "Tesla V100 GPU Architecture", 2017, section
+//! "Independent Thread Scheduling", for progress.
 
 use alloc::vec::Vec;
 
@@ -129,8 +131,8 @@ impl Groups {
         }
     }
 
-    /// Some of the running lanes call: they go to `entry` with a frame of their own, and all go on at `after` when the call
-    /// is done.
+    /// Some of the running lanes call: they go to `entry` with a frame of their own, and all go on
+    /// at `after` when the call is done.
     pub fn call(&mut self, entry: u32, mask: u32, after: u32, frame: u32) {
         self.top.pc = after;
         let callee = Entry { pc: entry, mask, frame, level: self.top.level + 1, ..Entry::NOBODY };
@@ -171,9 +173,9 @@ impl Groups {
         self.choose();
     }
 
-    /// Lets waiting groups go on behind their instruction, not before `not_before`: those of which `is_released` says so.
-    /// True if one of them is the running group now because none was. Groups that were released before and have not run
-    /// yet wait as long.
+    /// Lets waiting groups go on behind their instruction, not before `not_before`: those of which
+    /// `is_released` says so. True if one of them is the running group now because none was. Groups
+    /// that were released before and have not run yet wait as long.
     pub fn release(&mut self, not_before: u64, mut is_released: impl FnMut(&Entry) -> bool) -> bool {
         for entry in &mut self.below {
             if entry.stance == Stance::Waits && is_released(entry) {

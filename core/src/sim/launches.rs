@@ -1,11 +1,11 @@
-//! What settings say over the launches of several kernels at once.
+//! Applies settings to the launches of several kernels at once.
 //!
 //! ```text
 //! a(x, n)  b(x)        settings x.zero=0.5 n=4        a: x.zero=0.5 n=4        b: x.zero=0.5
 //! ```
 //!
-//! A knob turns what has its name, and whoever has nothing of that name goes without. One that turns nothing anywhere is
-//! a mistake.
+//! A knob turns what has its name, and whoever has nothing of that name goes without. One that
+//! turns nothing anywhere is a mistake.
 //!
 //! A launch that was written for one kernel binds to another one's arrays by value with the same bytes
 //! ([`retyped_launch`]).
@@ -20,8 +20,8 @@ use super::random::number_bits;
 use super::settings::Settings;
 use crate::ir::{Fill, Func, Function, Launch, Module, Number, ParamType, Type};
 
-/// The settings of each of some kernels: knobs of parameters that only others have are left out. An error names a knob that
-/// nothing has.
+/// The settings of each of some kernels: knobs of parameters that only others have are left out. An
+/// error names a knob that nothing has.
 pub fn settings_of(all: &Settings, module: &Module, kernels: &[Func]) -> Result<Vec<Settings>, String> {
     let has = |kernel: Func, name: &str| has_knob(module, &module.funcs[kernel], name);
     if let Some((name, _)) = all.knobs.iter().find(|(name, _)| !kernels.iter().any(|&kernel| has(kernel, name))) {

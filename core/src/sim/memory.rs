@@ -7,9 +7,9 @@
 //! 0x0000_0k00_0000_0000   region k        const arrays, globals, then buffers and textures in parameter order
 //! ```
 //!
-//! Addresses of windows fit in 32 bits, and a generic address is the address in the window, so `cvta` copies. Regions lie
-//! 1 TiB apart: a 32-bit index of elements up to 128 bytes that leaves one lands in nothing, on either side, and is found.
-//! Lookup is a shift.
+//! Addresses of windows fit in 32 bits, and a generic address is the address in the window, so
+//! `cvta` copies. Regions lie 1 TiB apart: a 32-bit index of elements up to 128 bytes that leaves
+//! one lands in nothing, on either side, and is found. Lookup is a shift.
 
 use alloc::string::String;
 use alloc::vec;
@@ -29,7 +29,7 @@ pub const WINDOW_SHIFT: u32 = 24;
 /// Bytes from one region to the next, as a power of two.
 pub const REGION_SHIFT: u32 = 40;
 
-/// What a region is.
+/// Kind of a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegionKind {
     /// A `global` array of the module or a parameter's buffer.
@@ -49,7 +49,7 @@ pub enum RegionKind {
 pub struct Region {
     /// The parameter's or global's name.
     pub name: String,
-    /// What it is.
+    /// Kind of the region.
     pub kind: RegionKind,
     /// Its element type, for showing it.
     pub ty: Type,
@@ -189,7 +189,7 @@ impl Memory {
         }
     }
 
-    /// The same, to write.
+    /// Returns the bytes for writing.
     pub fn bytes_mut(&mut self, target: Target, block: usize, warp: usize) -> &mut [u8] {
         match target {
             Target::Region(region) => self.regions.get_mut(region as usize).map_or(&mut [], |region| &mut region.bytes),
@@ -251,7 +251,7 @@ impl Memory {
         self.local[warp].resize(bytes, 0);
     }
 
-    /// The same for a resident block's shared memory.
+    /// Resets a resident block's shared memory.
     pub fn reset_shared(&mut self, block: usize, bytes: u32) {
         if self.shared.len() <= block {
             self.shared.resize_with(block + 1, Vec::new);

@@ -20,11 +20,13 @@
 //! - *Registers* that no path has assigned are 0, and so are shared and local memory at their start.
 //! - *Textures* are loads: the texel whose column and row the coordinates fall into, clamped to the edge, nothing
 //!   interpolated. Coordinates count texels.
-//! - *Atomics* of one warp happen in lane order, warps in the order in which they issue, unless a schedule says otherwise.
+//! - *Atomics* of one warp happen in lane order, warps in the order in which they issue, unless a
+//!   schedule says otherwise.
 //! - *Addresses*: nothing is clamped; an access outside its buffer ends the launch, except for `ld.spec`, which gives
 //!   0.
-//! - *Special registers*: every clock and timer is the cycle at which it is read. There is one multiprocessor, `%smid` 0, with
-//!   32 warps; `%gridid`, `%envreg` and `%reserved_smem_offset` are 0.
+//! - *Special registers*: every clock and timer is the cycle at which it is read. There is one
+//!   multiprocessor, `%smid` 0, with 32 warps; `%gridid`, `%envreg` and `%reserved_smem_offset` are
+//!   0.
 //! - *`trap`* ends the launch with an error. An opaque instruction (`ptx "…"`) is refused before the launch.
 //! - *Draws* of an `input` depend on seed, input, thread and the number of the draw alone: [`random`].
 //!
@@ -40,7 +42,8 @@
 //!   exited, at any instruction of the same opcode and mask. Without a mask they act over the lanes that are active.
 //! - A barrier for all threads waits for the threads that have not exited; one with a count for its count, in whole
 //!   warps. Lanes of a warp meet an aligned barrier at one instruction.
-//! - [`Scheduling::Stack`] is the model before Volta: lanes that part run to where they meet and cannot wait for each other.
+//! - [`Scheduling::Stack`] is the model before Volta: lanes that part run to where they meet and
+//!   cannot wait for each other.
 //!
 //! Where a GPU may differ: it may run sides in another order, let lanes meet earlier, later or not at all, and switch
 //! between groups at any instruction. [`Settings::schedule`] draws other orders of warps, sides and atomics.

@@ -51,7 +51,7 @@ pub struct Stream<'a> {
     key: u64,
 }
 
-/// Where in its stream a value stands.
+/// Place of a value in its stream.
 #[derive(Clone, Copy)]
 pub struct Place {
     /// The place's own key.
@@ -69,7 +69,7 @@ impl Place {
     }
 }
 
-/// What a hash is for, so that decisions about one value are independent.
+/// Purpose of a hash, so that decisions about one value are independent.
 const SHARES: u64 = 1;
 const IS_ZERO: u64 = 2;
 const VALUE: u64 = 3;

@@ -1,8 +1,9 @@
-//! What a run found: counts by launch, block and instruction, and the memory that it left.
+//! Result of a run: counts by launch, block and instruction, and the memory that it left.
 //!
-//! The field names are those of `warpscope sim --json`. Everything is derived from [`Statistics`] once, at the end.
-//! `result_hash` is FNV-1a in 64 bits over the buffers' bytes in parameter order, then the globals'; it knows neither names
-//! nor addresses, so two programs that compute the same have the same hash.
+//! The field names are those of `warpscope sim --json`. Everything is derived from [`Statistics`]
+//! once, at the end. `result_hash` is FNV-1a in 64 bits over the buffers' bytes in parameter order,
+//! then the globals'; it knows neither names nor addresses, so two programs that compute the same
+//! have the same hash.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -48,15 +49,15 @@ pub struct RunResult {
     pub global_loads: u64,
     /// Warp-level global stores with at least one active lane.
     pub global_stores: u64,
-    /// By label.
+    /// Results of blocks, by label.
     pub blocks: BTreeMap<String, BlockResult>,
     /// Labels of blocks that no lane reached, in text order, the kernel's first.
     pub unreached: Vec<String>,
-    /// By label: everything else that is counted.
+    /// All other counts of blocks, by label.
     pub block_statistics: BTreeMap<String, BlockStatistics>,
     /// In text order, the kernel's first.
     pub instructions: Vec<InstResult>,
-    /// Of the memory at the end, 16 hexadecimal digits.
+    /// Hash of the memory at the end, 16 hexadecimal digits.
     pub result_hash: String,
     /// Issues by number of active lanes, from 0 to the warp size.
     pub occupancy: Vec<u64>,
@@ -84,14 +85,14 @@ pub struct BlockResult {
     pub lanes: u64,
 }
 
-/// What all instructions of a block have cost together.
+/// Total cost of all instructions of a block.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct BlockStatistics {
     /// Cycles that the scheduler spent on them: a cycle for each issue, and those idle before and during it. All blocks
     /// together have the launch's.
     pub cycles: u64,
-    /// Of these, cycles without an issue, by cause.
+    /// Cycles among these without an issue, by cause.
     pub idle_cycles: BTreeMap<&'static str, u64>,
     /// Issues by number of active lanes, from 0 to the warp size.
     pub occupancy: Vec<u64>,
@@ -136,7 +137,7 @@ pub struct InstResult {
     pub lanes: u64,
     /// Cycles that the scheduler spent on it: a cycle for each issue, and those idle before and during it.
     pub cycles: u64,
-    /// Of these, cycles without an issue, by cause.
+    /// Cycles among these without an issue, by cause.
     pub idle_cycles: BTreeMap<&'static str, u64>,
     /// Issues by number of active lanes, from 0 to the warp size.
     pub occupancy: Vec<u64>,
@@ -148,7 +149,8 @@ pub struct InstResult {
     pub sectors: u64,
     /// For an access: sectors that the first-level cache had.
     pub l1_hits: u64,
-    /// For a shared-memory access: passes over the banks beyond the first of each part of a warp that is served at once.
+    /// For a shared-memory access: passes over the banks beyond the first of each part of a warp
+    /// that is served at once.
     pub bank_conflicts: u64,
 }
 
@@ -164,7 +166,7 @@ pub struct BufferDump {
 }
 
 impl Simulation {
-    /// What the run has found so far; meant for its end.
+    /// Returns the result so far; intended for the end of the run.
     pub fn result(&self) -> RunResult {
         let (program, statistics) = (self.program(), self.statistics());
         let warp_size = self.bound().warp;
@@ -257,7 +259,8 @@ impl Simulation {
             .collect()
     }
 
-    /// The buffers in parameter order, those behind pointers, then the globals. Textures and constants cannot change and are left out.
+    /// The buffers in parameter order, those behind pointers, then the globals. Textures and
+    /// constants cannot change and are left out.
     fn written_regions(&self) -> impl Iterator<Item = &Region> {
         let regions = &self.memory().regions;
         let globals = self.global_regions();

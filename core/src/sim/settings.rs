@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::ir::Number;
 
-/// What overrides a launch. Everything absent leaves what the text says.
+/// Overrides of a launch. Absent settings leave the value of the text.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     /// Seed of everything random.
@@ -25,11 +25,11 @@ pub struct Settings {
     pub l1: bool,
     /// Model of how lanes of one warp that have parted share it.
     pub scheduling: Scheduling,
-    /// Volatile, relaxed, acquiring or atomic accesses that a group of lanes issues, while others of its warp wait, before
-    /// it lets them run; at least 1.
+    /// Volatile, relaxed, acquiring or atomic accesses that a group of lanes issues, while others
+    /// of its warp wait, before it lets them run; at least 1.
     pub quantum: u32,
-    /// Number of the order of warps, groups and atomics: 0 is the documented one; odd ones take sides and lanes the other way
-    /// round.
+    /// Number of the order of warps, groups and atomics: 0 is the documented one; odd ones take
+    /// sides and lanes the other way round.
     pub schedule: u64,
     /// Whether the derived parts of a launch follow other sizes and numbers.
     pub resizes: bool,

@@ -1,4 +1,4 @@
-//! What a run counts while it runs: one record for each decoded instruction. Everything else (blocks, sums by space, the
+//! Counts of a running launch: one record for each decoded instruction. Everything else (blocks, sums by space, the
 //! whole run) is derived from these afterwards, so the loop pays for one increment an issue.
 
 use alloc::vec;
@@ -100,7 +100,7 @@ impl Counts {
 /// Counts of a run.
 #[derive(Clone, Debug)]
 pub struct Statistics {
-    /// By pc.
+    /// Counts of each pc.
     pub insts: Vec<Counts>,
 }
 

@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together: votes, shuffles, matches, reductions.
+//! Operations across the lanes of a warp: votes, shuffles, matches, reductions.
 //!
 //! ```text
 //! active lanes     0 1 2 3 4 5 6 7        v = vote.sync.ballot p, m
@@ -6,13 +6,14 @@
 //! p                0 1 0 0 1 1 0 0        v = 0x02 in lanes 0–3, 0x30 in lanes 4–7
 //! ```
 //!
-//! A lane works with its *members*: all lanes that its member mask names and that have not exited, or the active lanes
-//! where there is no mask. Lanes under different masks vote, match, shuffle and add up side by side. The members of a lane
-//! may have come to different instructions, one [`Part`] each; [`agrees`] says whether those of one instruction are
-//! complete by themselves, and the run makes incomplete ones wait. A shuffle that asks a lane which is no member, or lies
-//! outside the segment, gives the asking lane its own value, and the second destination is false for the latter, as in
-//! PTX; the former is undefined in PTX and fixed here so that runs are deterministic. A reduction of no lanes is what
-//! changes nothing: 0 for a sum, all ones for a conjunction.
+//! A lane works with its *members*: all lanes that its member mask names and that have not exited,
+//! or the active lanes where there is no mask. Lanes under different masks vote, match, shuffle and
+//! add up side by side. The members of a lane may have come to different instructions, one [`Part`]
+//! each; [`agrees`] says whether those of one instruction are complete by themselves, and the run
+//! makes incomplete ones wait. A shuffle that asks a lane which is no member, or lies outside the
+//! segment, gives the asking lane its own value, and the second destination is false for the
+//! latter, as in PTX; the former is undefined in PTX and fixed here so that runs are deterministic.
+//! A reduction of no lanes is what changes nothing: 0 for a sum, all ones for a conjunction.
 //!
 //! Source: PTX ISA, sections on `vote`, `shfl`, `match`, `activemask`, `redux`.
 
@@ -184,7 +185,7 @@ pub fn run(parts: &[Part<'_>], file: &mut LaneFile, warp_size: u32) {
     }
 }
 
-/// What the values of some lanes come to.
+/// Reduces the values of some lanes.
 fn reduced(reduction: Option<(AtomicOp, bool)>, values: &[u64; 32], members: u32) -> u32 {
     let fold = |nothing: u32, combine: fn(u32, u32) -> u32| {
         let mut all = nothing;

@@ -1,5 +1,6 @@
-//! Who watches a warp: what is told when an instruction issues, lanes part and meet. The watcher of nobody is a zero-sized
-//! type whose methods do nothing, so an unwatched run pays nothing.
+//! Watchers of a warp: their events are issues of instructions and lanes that diverge and meet. The
+//! watcher of nobody is a zero-sized type whose methods do nothing, so an unwatched run pays
+//! nothing.
 
 use super::decode::Program;
 use super::groups::Entry;

@@ -6,12 +6,12 @@ use super::range::Extension;
 use crate::flow::Definition;
 use crate::ir::{AddressBase, Inst, Operand, ParamType, Symbol};
 
-/// What an address is counted from.
+/// Base of an address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Base {
     /// A declared piece of memory.
     Symbol(Symbol),
-    /// What the k-th parameter, a pointer, points to.
+    /// Target of the k-th parameter, a pointer.
     Pointer(u32),
     /// Not known: the offset is the whole address.
     Unknown,
@@ -58,8 +58,9 @@ impl AffineNames<'_> {
         Some(self.split(sum))
     }
 
-    /// How a base register of so many bits is extended. The windows that 32-bit addresses reach are far smaller than 2^31
-    /// bytes, so that a good address extends either way, and the sign lets signed arithmetic through.
+    /// How a base register of so many bits is extended. The windows that 32-bit addresses reach are
+    /// far smaller than 2^31 bytes, so that a good address extends either way, and the sign lets
+    /// signed arithmetic through.
     pub(super) fn base_extension(self, bits: u32) -> Extension {
         if bits < 64 && self.overflow == Overflow::Assume { Extension::Sign } else { Extension::Zero }
     }

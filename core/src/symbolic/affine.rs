@@ -14,14 +14,14 @@ use super::range::Extension;
 use crate::flow::Value;
 use crate::ir::{Special, Symbol};
 
-/// What a sum is made of. `N` names what is computed: a value, or a register at some point of the program.
+/// Atom of a sum. `N` is its name: a value, or a register at some point of the program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Atom<N = Value> {
     /// The address of a piece of memory.
     Symbol(Symbol),
     /// A special register.
     Special(Special),
-    /// What is computed, extended to 64 bits like this where it is narrower.
+    /// Named value, extended to 64 bits like this where it is narrower.
     Value(N, Extension),
     /// How often the loop at that header (by its number) has come around, or that times something that does not change
     /// in the loop.
@@ -137,7 +137,7 @@ impl<N: Copy + Ord> Affine<N> {
         self.clone().split_off(atom)
     }
 
-    /// The same of a sum that is not needed any more.
+    /// Splits an atom off a sum that is not needed any more.
     pub fn split_off(mut self, atom: Atom<N>) -> (Affine<N>, i64) {
         match self.terms.iter().position(|term| term.0 == atom) {
             Some(place) => {

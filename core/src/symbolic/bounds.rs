@@ -1,5 +1,5 @@
-//! Which numbers a value may be at a place: what its definition makes of the numbers that it reads, and what the branches
-//! on every way there have found out about it.
+//! Which numbers a value may be at a place: what its definition makes of the numbers that it reads,
+//! and what the branches on every way there have found out about it.
 //!
 //! ```text
 //!     j = and.b32 t, 63             j is at most 63
@@ -9,30 +9,32 @@
 //! b:  …                             at b: i is from 0 to 63
 //! ```
 //!
-//! A number of so many bits is kept twice ([`Numbers`]), read without and with its sign; where one reading says that the
-//! two agree, each is made as narrow as the other. An operation is followed where no result that it may have lies outside
-//! the reading, so that it does not wrap around there.
+//! A number of so many bits is kept twice ([`Numbers`]), read without and with its sign; where one
+//! reading says that the two agree, each is made as narrow as the other. An operation is followed
+//! where no result that it may have lies outside the reading, so that it does not wrap around
+//! there.
 //!
-//! A comparison holds at a place if the one edge that control comes by to some block above it in the dominator tree is a
-//! side of a branch on it. A value name stands for one number between two runs of its definition, and that dominates the
-//! comparison, the comparison the branch, and its side the place: whoever is at the place has compared the number that
-//! the name stands for there.
+//! A comparison holds at a place if the one edge that control comes by to some block above it in
+//! the dominator tree is a side of a branch on it. A value name stands for one number between two
+//! runs of its definition, and that dominates the comparison, the comparison the branch, and its
+//! side the place: whoever is at the place has compared the number that the name stands for there.
 //!
-//! A join has the numbers of its arguments, each at the end of the block that it comes from and on the way in. One that is
-//! still being looked at may be anything, except that a step by a constant which does not wrap around only goes one way:
-//! where all other arguments are at least so much, the join is. Whether the step wraps around is judged by the numbers
-//! that are found without that.
+//! A join has the numbers of its arguments, each at the end of the block that it comes from and on
+//! the way in. One that is still being looked at may be anything, except that a step by a constant
+//! which does not wrap around only goes one way: where all other arguments are at least so much,
+//! the join is. Whether the step wraps around is judged by the numbers that are found without that.
 //!
 //! Sound for every launch: special registers have what the machine's limits leave them, not what a `launch` says, since
 //! that can be overridden.
 //!
-//! Bounds: [`MAX_DEPTH`] definitions and joins one inside the other, [`MAX_STEPS`] for one answer, and [`MAX_CONDITIONS`]
-//! blocks up the dominator tree; what lies beyond may be any number. Steps are followed where an argument is the join
-//! itself plus a constant, not through joins inside the loop. A comparison tells of the registers compared, not of others
-//! that are sums of them.
+//! Bounds: [`MAX_DEPTH`] definitions and joins one inside the other, [`MAX_STEPS`] for one answer,
+//! and [`MAX_CONDITIONS`] blocks up the dominator tree; what lies beyond may be any number. Steps
+//! are followed where an argument is the join itself plus a constant, not through joins inside the
+//! loop. A comparison tells of the registers compared, not of others that are sums of them.
 //!
-//! Source: W. Harrison, Compiler analysis of the value ranges for variables, TSE 1977; on demand and with the dominating
-//! comparisons as in R. Bodik, R. Gupta, V. Sarkar, ABCD: eliminating array bounds checks on demand, PLDI 2000.
+//! Source: W. Harrison, Compiler analysis of the value ranges for variables, TSE 1977; on demand
+//! and with the dominating comparisons as in R. Bodik, R. Gupta, V. Sarkar, ABCD: eliminating array
+//! bounds checks on demand, PLDI 2000.
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -56,7 +58,7 @@ pub struct Bounds {
     dominators: Rc<Dominators>,
 }
 
-/// Where numbers are asked for.
+/// Site at which numbers are queried.
 #[derive(Clone, Copy, Debug)]
 pub struct Site {
     /// The end of this block.
@@ -116,7 +118,7 @@ impl Numbers {
         numbers.agree()
     }
 
-    /// The same of two ranges that were computed in the two readings.
+    /// Combines two ranges that were computed in the two readings.
     fn of_both(zero: Range, sign: Range, bits: u32) -> Numbers {
         let mut numbers = Numbers::any(bits);
         numbers.narrow(Extension::Zero, zero, true);
@@ -180,7 +182,7 @@ impl Numbers {
         self
     }
 
-    /// What is one or the other.
+    /// Union of both.
     fn or(self, other: Numbers) -> Numbers {
         let hull = |a: Range, b: Range| Range { low: a.low.min(b.low), high: a.high.max(b.high) };
         Numbers { bits: self.bits, zero: hull(self.zero, other.zero), sign: hull(self.sign, other.sign) }
@@ -216,7 +218,7 @@ impl Search<'_> {
         numbers.agree()
     }
 
-    /// What a value may be in a block, wherever it has the name there.
+    /// Range of a value in a block, wherever it has the name there.
     fn at(&mut self, value: Value, block: Block, depth: u32) -> Numbers {
         if depth == 0 || self.steps == 0 {
             return Numbers::any(self.bits(value));
@@ -390,7 +392,7 @@ impl Search<'_> {
         self.values.operands(inst).get(before).copied()
     }
 
-    /// What an operand may be, as a number of a type.
+    /// Range of an operand, as a number of a type.
     fn operand(&mut self, inst: Inst, index: usize, ty: Type, depth: u32) -> Numbers {
         let bits = ty.bits();
         match self.func.insts[inst].args.get(index) {
@@ -407,7 +409,7 @@ impl Search<'_> {
         }
     }
 
-    /// What an instruction's first result may be, in a register of so many bits.
+    /// Range of an instruction's first result, in a register of so many bits.
     fn computed(&mut self, inst: Inst, bits: u32, depth: u32) -> Numbers {
         let data = &self.func.insts[inst];
         let (op, ty) = (data.opcode.op, data.opcode.ty);

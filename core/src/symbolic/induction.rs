@@ -8,13 +8,14 @@
 //!    br r, h, e
 //! ```
 //!
-//! Compilers walk through memory with several pointers that all move by the same amount. Each is a join at the loop's
-//! header, and two joins are two names. Where every way around the loop adds one and the same invariant amount to what the
-//! join was, the join is its start plus that amount times the number of rounds, which is one name for all of them.
+//! Compilers walk through memory with several pointers that all move by the same amount. Each is a
+//! join at the loop's header, and two joins are two names. Where every way around the loop adds one
+//! and the same invariant amount to what the join was, the join is its start plus that amount times
+//! the number of rounds, which is one name for all of them.
 //!
-//! Sound because all joins of a header get their values together: at any place that the header dominates, they and the
-//! count stand for the same, latest, arrival there. The additions are those of [`AffineNames`], which wrap around where 64
-//! bits do and nowhere else.
+//! Sound because all joins of a header get their values together: at any place that the header
+//! dominates, they and the count stand for the same, latest, arrival there. The additions are those
+//! of [`AffineNames`], which wrap around where 64 bits do and nowhere else.
 //!
 //! Bounds: loops whose header dominates their latches; starts that are joins of outer loops are followed to a depth of
 //! [`MAX_DEPTH`]; a sum that becomes too long stays as it was.
@@ -36,13 +37,13 @@ use crate::ir::{Block, Function};
 /// Loops in loops.
 const MAX_DEPTH: u32 = 4;
 
-/// What a join of a header is.
+/// Induction of a join of a header.
 #[derive(Clone, Debug)]
 struct Induction {
     header: Block,
     /// Before the first round.
     start: Affine,
-    /// What each round adds.
+    /// Increment of each round.
     step: Affine,
 }
 
@@ -70,7 +71,8 @@ impl Inductions {
         names: AffineNames<'_>,
         address: SymbolicAddress,
     ) -> SymbolicAddress {
-        let is_join = |&(atom, _): &(Atom, i64)| matches!(atom, Atom::Value(value, _) if matches!(values.definition(value), Definition::Join { .. }));
+        let is_join_value = |value| matches!(values.definition(value), Definition::Join { .. });
+        let is_join = |&(atom, _): &(Atom, i64)| matches!(atom, Atom::Value(value, _) if is_join_value(value));
         if !address.offset.terms().iter().any(is_join) {
             return address;
         }
@@ -167,7 +169,7 @@ impl Inductions {
     }
 }
 
-/// What all rounds so far have added. None where the step is made of what no atom counts.
+/// Sum of the increments of all rounds so far. None where the step contains atoms that are not counted.
 fn rounds(induction: &Induction) -> Option<Affine> {
     let header = induction.header.index() as u32;
     let mut sum = Affine::atom(Atom::Rounds(header, None)).times(induction.step.offset());

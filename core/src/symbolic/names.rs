@@ -60,12 +60,12 @@ impl<'a> AffineNames<'a> {
         AffineNames::over(func, values, overflow)
     }
 
-    /// The same for names that were found in another way.
+    /// Creates the sums over names that were found in another way.
     pub fn over(func: &'a Function, values: &'a dyn ValueNames, overflow: Overflow) -> AffineNames<'a> {
         AffineNames { func, values, overflow, known: None }
     }
 
-    /// The same, with what has been asked for before under the same names.
+    /// Reuses sums computed before under the same names.
     pub fn remembering(self, known: &'a KnownSums) -> AffineNames<'a> {
         AffineNames { known: Some(known), ..self }
     }

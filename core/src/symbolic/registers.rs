@@ -6,9 +6,10 @@
 //! ld.global.f32 x[i]            x + 4*i          the address, as a sum of what registers hold here
 //! ```
 //!
-//! A [`RegisterSum`] names registers instead of values, so that it can be computed where it stands: a question that goes
-//! up through the program carries one. Each definition on the way is substituted by one step of the back-substitution
-//! that [`super::names`] makes of values, so both agree on which arithmetic may overflow.
+//! A [`RegisterSum`] names registers instead of values, so that it can be computed where it stands:
+//! a question that goes up through the program carries one. Each definition on the way is
+//! substituted by one step of the back-substitution that [`super::names`] makes of values, so both
+//! agree on which arithmetic may overflow.
 
 use smallvec::SmallVec;
 
@@ -21,14 +22,14 @@ use crate::ir::{Address, AddressBase, Function, Inst, Reg};
 /// A sum of multiples of what registers hold at some point.
 pub type RegisterSum = Affine<Reg>;
 
-/// What becomes of a sum on the way up through an instruction.
+/// Result of moving a sum up through an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Substituted {
     /// The instruction writes none of its registers.
     Untouched,
     /// The sum is this one before it.
     Converted(RegisterSum),
-    /// What it writes is no sum, or one that may overflow or is too long.
+    /// Sum that is lost: the written value is no sum, or one that may overflow or is too long.
     Lost,
 }
 
@@ -52,7 +53,7 @@ impl AffineNames<'_> {
         Some(sum)
     }
 
-    /// What a sum behind an instruction was before it.
+    /// Converts a sum after an instruction to the one before it.
     pub fn before(self, inst: Inst, sum: &RegisterSum) -> Substituted {
         let data = &self.func.insts[inst];
         let is_written = |atom: &Atom<Reg>| matches!(atom, Atom::Value(reg, _) if data.dsts.contains(reg));
@@ -127,9 +128,9 @@ impl AffineNames<'_> {
 }
 
 impl RegisterSum {
-    /// The sum as an address, if the language can write it: at most one symbol, once; registers extended by their types;
-    /// no special register. A symbol is its base, else a register of 64 bits, a pointer that the function was given
-    /// before others, else a narrow register.
+    /// The sum as an address, if the language can write it: at most one symbol, once; registers
+    /// extended by their types; no special register. A symbol is its base, else a register of 64
+    /// bits, a pointer that the function was given before others, else a narrow register.
     pub fn to_address(&self, func: &Function) -> Option<Address> {
         let rank = |&(atom, coefficient): &(Atom<Reg>, i64)| match atom {
             _ if coefficient != 1 => None,
@@ -163,7 +164,8 @@ impl RegisterSum {
     }
 }
 
-/// How an address extends a register that it indexes with. One of 64 bits needs no extension, which is written as zeros.
+/// How an address extends a register that it indexes with. One of 64 bits needs no extension, which
+/// is written as zeros.
 pub fn own_extension(func: &Function, reg: Reg) -> Extension {
     let ty = func.reg_types[reg];
     if ty.bits() == 64 { Extension::Zero } else { Extension::of(ty) }

@@ -40,7 +40,7 @@ impl Severity {
 pub struct Label {
     /// The place.
     pub span: Span,
-    /// What is there, as `first defined here`.
+    /// Text of the label, such as `first defined here`.
     pub message: String,
 }
 
@@ -48,9 +48,9 @@ pub struct Label {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Suggestion {
-    /// What to replace.
+    /// Span to replace.
     pub span: Span,
-    /// By what.
+    /// Replacement.
     pub text: String,
 }
 
@@ -58,13 +58,13 @@ pub struct Suggestion {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Diagnostic {
-    /// What kind, in kebab case: `unknown-opcode`. Stable: pages and checks may rely on it.
+    /// Code in kebab case: `unknown-opcode`. Stable: pages and checks may rely on it.
     pub code: &'static str,
     /// How bad it is.
     pub severity: Severity,
-    /// Where. The default span where the text has no place for it.
+    /// Place in the source. The default span where the text has no place for it.
     pub span: Span,
-    /// What is wrong, what was expected and, after a colon, what may have been meant.
+    /// Error, the expectation and, after a colon, a suggestion.
     pub message: String,
     /// How to repair it, in a sentence.
     pub hint: Option<String>,
@@ -154,19 +154,19 @@ impl Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, span, message) }
     }
 
-    /// The same with a sentence that says how to repair it.
+    /// Adds a sentence that says how to repair it.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Diagnostic {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same with a second place.
+    /// Adds a second place.
     pub fn with_label(mut self, span: Span, message: impl Into<String>) -> Diagnostic {
         self.labels.push(Label { span, message: message.into() });
         self
     }
 
-    /// The same with a replacement of the text at `span`, if there is one; the message asks for it.
+    /// Adds a replacement of the text at `span`, if there is one; the message asks for it.
     pub fn with_suggestion(mut self, span: Span, text: Option<impl Into<String>>) -> Diagnostic {
         if let Some(text) = text {
             let text = text.into();

@@ -122,7 +122,7 @@ pub(crate) fn foreign_language(source: &str) -> Option<Diagnostic> {
         };
         if let Some(Language { name, hint, .. }) = LANGUAGES.iter().find(has_mark) {
             let span = Span { start: start as u32, end: (start + line.len()) as u32 };
-            let message = format!("this is {name}; the laboratory reads `.wir` and PTX");
+            let message = format!("this is {name}; warpscope reads `.wir` and PTX");
             return Some(Diagnostic::error("foreign-language", span, message).with_hint(*hint));
         }
     }

@@ -1,7 +1,7 @@
 //! Text to tokens, with the comments set aside.
 //!
 //! ```text
-//! x = ld.global.f32 a[i] // why      ->      Name `x`, `=`, Word `ld.global.f32`, Name `a`, `[`, Name `i`, `]`, line end
+//! x = ld.global.f32 a[i] // why   ->   Name `x`, `=`, Word `ld.global.f32`, Name `a`, `[`, Name `i`, `]`, line end
 //! ```
 //!
 //! Lines without a token give none, so a line end always ends something. A comment is remembered with the number of
@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use super::invisible::invisible_name;
 use crate::ir::Span;
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TokenKind {
     /// `[A-Za-z_][A-Za-z0-9_]*`

@@ -122,7 +122,7 @@ impl<'a> Literal<'a> {
         let magnitude = match self {
             Literal::Int { hexadecimal: true, .. } => {
                 return Err(format!(
-                    "a hexadecimal integer is no {ty}; write its value as `1.0`, or its bits as `0f3F800000`"
+                    "a hexadecimal integer is not of type {ty}; write its value as `1.0`, or its bits as `0f3F800000`"
                 ));
             }
             Literal::Int { value, .. } => {

@@ -1,4 +1,4 @@
-//! Where in an instruction's text one of its parts stands: found again when somebody asks, because hardly anybody does.
+//! Place of a part of an instruction in its text: found again on request, because requests are rare.
 //!
 //! Linear in the instruction's text.
 
@@ -82,7 +82,7 @@ fn find(tokens: &[Token], text: &str, inst: &InstData, part: Part) -> Option<Spa
     pieces(rest, usize::MAX).get(index).copied()
 }
 
-/// What stands between commas outside brackets; no more than `most` tokens are looked at.
+/// Pieces between commas outside brackets; no more than `most` tokens are read.
 fn pieces(tokens: &[Token], most: usize) -> Vec<Span> {
     let mut pieces: Vec<Span> = Vec::new();
     let (mut depth, mut fresh) = (0usize, true);

@@ -1,4 +1,4 @@
-//! What may have been meant: the candidate that takes the fewest typing errors to become the word that stands there.
+//! Suggestions: the candidate that takes the fewest typing errors to become the written word.
 //!
 //! `fam.f32` -> `fma.f32` (two neighbours swapped), `%tidx` -> `%tid.x` (one letter missing), `glob` -> `global` (cut
 //! short).

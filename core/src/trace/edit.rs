@@ -4,8 +4,8 @@
 //! ReplaceInst { inst, old, new }     apply: inst becomes new      undo: it becomes old
 //! ```
 //!
-//! Undoing a list of edits from its end restores the function exactly, names included. Ids are handed out once: redoing a
-//! creation brings the same id back.
+//! Undoing a list of edits from its end restores the function exactly, names included. Ids are
+//! handed out once: redoing a creation brings the same id back.
 //!
 //! Each edit takes constant time, apart from profiles, which are exchanged whole.
 
@@ -90,8 +90,8 @@ pub enum Edit {
         /// Its new place.
         to: Place,
     },
-    /// A new global of the module, which stands before the function in the text. It is there for the rest of the module once
-    /// the function is closed.
+    /// A new global of the module, which stands before the function in the text. It is there for
+    /// the rest of the module once the function is closed.
     CreateGlobal {
         /// Its id, the next one free.
         global: Global,

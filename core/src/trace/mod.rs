@@ -7,8 +7,9 @@
 //! query    Question(event)           a step of a question           ┘
 //! ```
 //!
-//! A door asks the trace first whether an event is wanted ([`Trace::wants`]), so that remarks and sentences are built only
-//! where somebody keeps them. The question is asked at run time: each pass is compiled once.
+//! A door asks the trace first whether an event is wanted ([`Trace::wants`]), so that remarks and
+//! sentences are built only where somebody keeps them. The question is asked at run time: each pass
+//! is compiled once.
 
 mod edit;
 mod questions;

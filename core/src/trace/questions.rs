@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 
 use crate::ir::{Block, Inst};
 
-/// What is asked.
+/// Kind of a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Query {
     /// Has the expression been computed on every way that leads here?
@@ -41,7 +41,7 @@ impl Query {
     }
 }
 
-/// What came back.
+/// Answer of a question.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// About availability.
@@ -72,9 +72,9 @@ pub enum QuestionEvent {
     Began {
         /// Its number.
         id: QuestionId,
-        /// Who wants to know; none for the first of an instruction.
+        /// Question that raised this one; none for the first of an instruction.
         parent: Option<QuestionId>,
-        /// What is asked.
+        /// Kind of the question.
         query: Query,
         /// About what.
         expression: String,
@@ -87,9 +87,9 @@ pub enum QuestionEvent {
     Asked {
         /// Its number.
         id: QuestionId,
-        /// Who raised it.
+        /// Question that raised it.
         parent: QuestionId,
-        /// What it asks about there.
+        /// Expression in question there.
         expression: String,
         /// The block that it comes from.
         from: Block,
@@ -124,7 +124,7 @@ pub enum QuestionEvent {
     Noted {
         /// The question whose answers met.
         id: QuestionId,
-        /// What would be inserted.
+        /// Expression that would be inserted.
         expression: String,
         /// At the end of which block.
         block: Block,
@@ -135,7 +135,7 @@ pub enum QuestionEvent {
     Ended {
         /// Its number.
         id: QuestionId,
-        /// What came of it.
+        /// Answer of the question.
         answer: Answer,
     },
 }

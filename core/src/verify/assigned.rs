@@ -62,7 +62,7 @@ pub fn unassigned_reads(func: &Function) -> Vec<(Reg, Inst)> {
     unassigned_reads_without(func, &BTreeSet::new())
 }
 
-/// The same as if some instructions, which may read, did not write.
+/// Finds the reads as if some instructions, which may read, did not write.
 pub fn unassigned_reads_without(func: &Function, gone: &BTreeSet<Inst>) -> Vec<(Reg, Inst)> {
     let cfg = Cfg::compute(func);
     let tree = DepthFirstTree::new(func, &cfg);

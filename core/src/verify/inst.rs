@@ -44,7 +44,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// What it takes is not known, but its places have to be there.
+    /// Checks the places of an opaque instruction; the kinds of its operands are unknown.
     fn opaque(&mut self, func: &Function, inst: Inst, data: &InstData) {
         let places = data.dsts.len() + data.args.len();
         let is_beyond = |piece: &Piece<'_>| matches!(piece, Piece::Place(place) if *place >= places);
@@ -154,7 +154,7 @@ impl Verifier<'_> {
             }
             (Operand::Special(special), ArgKind::Special) => special.ty().bits() == func.insts[inst].opcode.ty.bits(),
             (Operand::Special(special), _) if special.needs_read() => {
-                let message = format!("`{special}` is read by itself");
+                let message = format!("`{special}` cannot be used as an operand here");
                 let diagnostic = self.error(func, inst, part, "wrong-operand", message);
                 let hint = format!("read it into a register: `r = read.{} {special}`", special.ty());
                 return self.diagnostics.push(diagnostic.with_hint(hint));
@@ -206,7 +206,8 @@ impl Verifier<'_> {
         }
     }
 
-    // --- calls ---------------------------------------------------------------------------------------------------------
+    // --- calls
+    // ---------------------------------------------------------------------------------------------------------
 
     fn call(&mut self, func: &Function, inst: Inst, data: &InstData) {
         let module = self.module;
@@ -275,7 +276,7 @@ impl Verifier<'_> {
             Op::Call if exits > 1 => {
                 let message = format!("{name} has {exits} exits");
                 let diagnostic = self.error(func, inst, Part::Whole, "target-count", message);
-                let hint = "say where each exit goes on: `call f(a) to first, second`";
+                let hint = "name a block for each exit: `call f(a) to first, second`";
                 self.diagnostics.push(diagnostic.with_hint(hint));
             }
             _ => {}

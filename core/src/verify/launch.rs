@@ -9,7 +9,7 @@ use crate::text::{Diagnostic, nearest, quoted};
 
 use super::Verifier;
 
-/// What a line of a launch gives a value to.
+/// Parameter or input that a line of a launch sets.
 #[derive(Clone, Copy)]
 enum Bound {
     Param(usize),
@@ -109,7 +109,7 @@ impl Verifier<'_> {
             (_, Fill::Buffer { ty, values, .. }) => match values_fit(values, *ty) {
                 Err(why) => why,
                 Ok(()) if !matches!(bound, Bound::Param(index) if points_from(index)) => {
-                    String::from("no buffer or array by value comes before it that holds the pointer")
+                    String::from("no earlier buffer or array by value contains the pointer")
                 }
                 Ok(()) => return,
             },

@@ -15,8 +15,9 @@
 //!   have removed).
 //!
 //! An instruction
-//! - has the destinations and operands of its opcode's [signature](crate::ir::Opcode::signature), and their types
-//!   agree with it ([`Type::agrees_with`](crate::ir::Type::agrees_with)); `ld`, `st` and `cvt` may have wider registers;
+//! - has the destinations and operands of its opcode's [signature](crate::ir::Opcode::signature),
+//!   and their types agree with it ([`Type::agrees_with`](crate::ir::Type::agrees_with)); `ld`,
+//!   `st` and `cvt` may have wider registers;
 //! - is guarded by a predicate, or not at all if it is a terminator;
 //! - reads only registers that some path from an entry has assigned, a guarded assignment being one; code that no
 //!   path reaches reads what it likes;
@@ -51,7 +52,7 @@ use core::cell::RefCell;
 use crate::ir::{Func, Function, Global, InitialAddress, Inst, Module, Span};
 use crate::text::{Diagnostic, Diagnostics, Parsed, Part, instruction_text, parse, part_span, quoted};
 
-/// What is wrong with a module: at most [`MAX_REPORTED`](crate::text::MAX_REPORTED) errors and as many warnings, in the
+/// Verifies a module: at most [`MAX_REPORTED`](crate::text::MAX_REPORTED) errors and as many warnings, in the
 /// order of the text.
 pub fn verify(module: &Module) -> Vec<Diagnostic> {
     let mut verifier = Verifier::new(module, None);
@@ -66,19 +67,19 @@ pub fn verify(module: &Module) -> Vec<Diagnostic> {
     verifier.diagnostics.into_sorted()
 }
 
-/// What is wrong with one function of a module.
+/// Verifies one function of a module.
 pub fn verify_function(module: &Module, func: Func) -> Vec<Diagnostic> {
     module.funcs.get(func).map_or_else(Vec::new, |func| verify_version(module, func))
 }
 
-/// What is wrong with a version of a function, which need not be the one that the module holds.
+/// Verifies a version of a function, which need not be the one that the module holds.
 pub fn verify_version(module: &Module, func: &Function) -> Vec<Diagnostic> {
     let mut verifier = Verifier::new(module, None);
     verifier.function(func);
     verifier.diagnostics.into_sorted()
 }
 
-/// What is wrong with the launches of a module, which may come from another text than its functions.
+/// Verifies the launches of a module, which may come from another text than its functions.
 pub fn verify_launches(module: &Module) -> Vec<Diagnostic> {
     let mut verifier = Verifier::new(module, None);
     verifier.launches();
@@ -153,7 +154,8 @@ impl<'m> Verifier<'m> {
         *self.exits.borrow_mut().entry(func).or_insert_with(|| function.exit_count())
     }
 
-    // --- modules -------------------------------------------------------------------------------------------------------
+    // --- modules
+    // -------------------------------------------------------------------------------------------------------
 
     fn names(&mut self) {
         let funcs = self.module.funcs.values().map(|func| (func.name.as_str(), func.span));
@@ -177,7 +179,7 @@ impl<'m> Verifier<'m> {
         };
         let is_wide = global.ty.bits() == 64 && !global.ty.is_float();
         if !global.addresses.iter().all(|address| is_wide && is_placed(address)) {
-            let message = format!("{} starts with an address that is none", quoted(&global.name));
+            let message = format!("{} starts with an invalid address", quoted(&global.name));
             self.diagnostics.push(Diagnostic::error("type-mismatch", global.span, message));
         }
         if let Some(bits) = init.iter().find(|bits| **bits & !global.ty.mask() != 0) {
@@ -186,7 +188,8 @@ impl<'m> Verifier<'m> {
         }
     }
 
-    // --- reporting -----------------------------------------------------------------------------------------------------
+    // --- reporting
+    // -----------------------------------------------------------------------------------------------------
 
     /// An error about a part of an instruction.
     fn error(&self, func: &Function, inst: Inst, part: Part, code: &'static str, message: String) -> Diagnostic {

@@ -87,7 +87,7 @@ impl Verifier<'_> {
         for (index, &target) in data.targets().iter().enumerate() {
             if !func.blocks.is_valid(target) || !func.layout.has_block(target) {
                 let name = func.blocks.get(target).map_or("?", |block| block.name.as_str());
-                let message = format!("the target {} does not stand in the function", quoted(name));
+                let message = format!("the target {} is not in the function", quoted(name));
                 self.report(func, inst, Part::Target(index), "unknown-block", message);
             }
         }
@@ -107,13 +107,13 @@ impl Verifier<'_> {
     fn entries(&mut self, func: &Function) {
         if func.kind == FuncKind::Kernel && !func.entries.is_empty() {
             let diagnostic = Diagnostic::error("kernel-entries", func.span, "a kernel has one entry, its first block");
-            self.diagnostics.push(diagnostic.with_hint("take the `entry` line out"));
+            self.diagnostics.push(diagnostic.with_hint("remove the `entry` line"));
         }
         let mut seen = BTreeSet::new();
         for &entry in &func.entries {
             let name = func.blocks.get(entry).map_or("?", |block| block.name.as_str());
             if !func.blocks.is_valid(entry) || !func.layout.has_block(entry) {
-                let message = format!("the entry {} does not stand in the function", quoted(name));
+                let message = format!("the entry {} is not in the function", quoted(name));
                 self.diagnostics.push(Diagnostic::error("unknown-block", func.span, message));
             } else if !seen.insert(entry) {
                 let message = format!("the entry {} is named twice", quoted(name));
@@ -122,7 +122,8 @@ impl Verifier<'_> {
         }
     }
 
-    // --- profiles ------------------------------------------------------------------------------------------------------
+    // --- profiles
+    // ------------------------------------------------------------------------------------------------------
 
     fn profiles(&mut self, func: &Function) {
         let mut edges = BTreeSet::new();
@@ -172,16 +173,16 @@ impl Verifier<'_> {
                 let (from, to) = (name(block), name(target));
                 format!("a profile counts {count} warps from {from} to {to}, and {executions} executions of {from}")
             } else if told > executions {
-                format!("a profile lets warps part {told} times in {executions} executions of {}", name(block))
+                format!("a profile says that warps diverged {told} times in {executions} executions of {}", name(block))
             } else if let Some((least, largest)) = counts.partings(block).filter(|_| branches) {
                 let sides = counts.edges_of(block).fold(0u64, |sum, (_, count)| sum.saturating_add(count));
                 if sides < executions {
                     let name = name(block);
-                    format!("a profile counts {executions} executions of {name}, of which {sides} went anywhere")
+                    format!("a profile counts {executions} executions of {name}, of which only {sides} take an edge")
                 } else if counts.told(block).is_some_and(|told| !(least..=largest).contains(&told)) {
                     let name = name(block);
                     format!(
-                        "a profile lets warps part {told} times at {name}, by its edges it was {least} to {largest}"
+                        "a profile says that warps diverged {told} times at {name}; by its edges, {least} to {largest}"
                     )
                 } else {
                     continue;
@@ -246,7 +247,7 @@ impl Verifier<'_> {
         for (from, to) in counted {
             if !edges.contains(&(from, to)) {
                 let (source, target) = (&func.blocks[from].name, &func.blocks[to].name);
-                let message = format!("a profile counts {source} -> {target}, but {source} does not go there");
+                let message = format!("a profile counts {source} -> {target}, which is not an edge");
                 self.profile_warning(func, from, message);
             }
         }
@@ -257,7 +258,7 @@ impl Verifier<'_> {
         self.diagnostics.push(Diagnostic::warning("profile", span, message));
     }
 
-    /// Where a warning about what a profile says of a block points.
+    /// Place of a warning about a block's profile.
     fn place_of_profile(&self, func: &Function, block: Block) -> Span {
         let span = func.block_spans[block];
         if span == Span::default() { func.span } else { span }

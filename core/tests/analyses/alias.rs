@@ -19,7 +19,7 @@ fn access(op: Op, space: Option<Space>, ty: Type, vector: u8, address: Address) 
     InstData::new(opcode, [], [Operand::Address(Box::new(address))])
 }
 
-/// Where a store is put, its base register, its index register with a scale, its offset, and which width it has.
+/// Address of a store: its base register, its index register with a scale, its offset, and its width.
 type Store = (usize, usize, Option<(usize, usize, i64)>, i64, usize);
 
 fn stores() -> impl Strategy<Value = Store> {
@@ -47,7 +47,8 @@ proptest! {
                 terms: term.map(|(ty, index, scale)| (reg_of(ty, index), scale)).into_iter().collect(),
                 offset,
             };
-            let inst = func.insts.push(access(Op::St, Some(Space::Global), [Type::U32, Type::F64, Type::U8][width], 1, address));
+            let ty = [Type::U32, Type::F64, Type::U8][width];
+            let inst = func.insts.push(access(Op::St, Some(Space::Global), ty, 1, address));
             let before = at[place % at.len()];
             func.insert_inst(inst, block, before);
             at.push(before);

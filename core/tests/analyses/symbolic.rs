@@ -91,7 +91,7 @@ pub fn build(lines: &[Line]) -> Function {
     func
 }
 
-/// What an instruction gives, as the bits of its destination; and did a signed 32-bit operation overflow?
+/// Result of an instruction, as the bits of its destination, and whether a signed 32-bit operation overflowed.
 pub fn execute(func: &Function, data: &InstData, regs: &[u64]) -> (u64, bool) {
     let ty = data.opcode.ty;
     let source = if data.opcode.op == Op::Cvt { data.opcode.src_ty } else { ty };
@@ -132,13 +132,17 @@ proptest! {
     #[test]
     fn a_sum_is_the_number_that_its_value_has(
         lines in lines(),
-        start in prop::collection::vec(prop_oneof![0u64..5, any::<u64>(), Just(u64::MAX), Just(0x7fff_ffff)], TYPES.len() * PER_TYPE),
+        start in prop::collection::vec(
+            prop_oneof![0u64..5, any::<u64>(), Just(u64::MAX), Just(0x7fff_ffff)],
+            TYPES.len() * PER_TYPE,
+        ),
         guard in any::<bool>(),
     ) {
         let func = build(&lines);
         let cfg = Cfg::compute(&func);
         let values = Values::compute(&func, &cfg, &Dominators::compute(&cfg));
-        let mut regs: Vec<u64> = start.iter().enumerate().map(|(reg, bits)| bits & TYPES[reg / PER_TYPE].mask()).collect();
+        let mut regs: Vec<u64> =
+            start.iter().enumerate().map(|(reg, bits)| bits & TYPES[reg / PER_TYPE].mask()).collect();
         regs.push(guard.into());
         // What each value name was when it was defined.
         let mut numbers = vec![0; values.len()];
@@ -178,7 +182,11 @@ proptest! {
     }
 
     #[test]
-    fn sums_add_up(a in prop::collection::vec(-3i64..4, 5), b in prop::collection::vec(-3i64..4, 5), factor in -3i64..4) {
+    fn sums_add_up(
+        a in prop::collection::vec(-3i64..4, 5),
+        b in prop::collection::vec(-3i64..4, 5),
+        factor in -3i64..4,
+    ) {
         let specials = [Axis::X, Axis::Y, Axis::Z].map(Special::Tid);
         let build = |coefficients: &[i64]| {
             let terms = specials.iter().zip(coefficients);

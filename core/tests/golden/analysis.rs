@@ -1,4 +1,4 @@
-//! What the analyses say, block by block, in words that a person can check against the program.
+//! Analyses printed block by block, so that a person can check them against the program.
 
 use std::fmt::Write;
 

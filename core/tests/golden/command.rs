@@ -1,4 +1,4 @@
-//! What a golden file may ask for.
+//! Commands of golden files.
 
 use libtest_mimic::Failed;
 use warpscope_core::ir::Module;

@@ -8,10 +8,11 @@
 //! what is expected
 //! ```
 //!
-//! The first line says what is done: a [`command`] and its words. `BLESS=1 cargo test --test golden` writes what comes
-//! out as what is expected; read the difference before committing it. Every program is also printed and parsed again, and
-//! an `opt` file is put through all the laws of the test kit: see [`optimisation`]. The examples of the page, which
-//! expect nothing in particular, go through them with every pass.
+//! The first line says what is done: a [`command`] and its words. `BLESS=1 cargo test --test
+//! golden` writes what comes out as what is expected; read the difference before committing it.
+//! Every program is also printed and parsed again, and an `opt` file is put through all the laws of
+//! the test kit: see [`optimisation`]. The examples of the page, which expect nothing in
+//! particular, go through them with every pass.
 
 mod analysis;
 mod command;
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 use libtest_mimic::{Arguments, Failed, Trial};
 use warpscope_core::text::CODES;
 
-/// What separates a program from what is expected of it.
+/// Separator between a program and its expected output.
 const SEPARATOR: &str = "// ----";
 
 fn main() {
@@ -101,13 +102,13 @@ fn is_launch_of_ptx(path: &Path) -> bool {
 
 /// A golden file in its parts.
 struct Golden {
-    /// What is done: `opt`.
+    /// Command: `opt`.
     command: String,
     /// How: `copy-prop,dce`.
     words: Vec<String>,
     /// The program, an empty line in place of the head so that lines keep their numbers.
     source: String,
-    /// What is expected.
+    /// Expected output.
     expected: String,
 }
 

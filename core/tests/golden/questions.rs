@@ -1,7 +1,8 @@
 //! `questions` files: `// test: questions PASSES`.
 //!
-//! What comes out is the journal of the questions as an indented tree, as the paper tells of them: who asks whom, what
-//! the question has become, and the answer with the rule that gave it. Rewrites and refusals stand between the inquiries.
+//! What comes out is the journal of the questions as an indented tree, as the paper tells of them:
+//! who asks whom, what the question has become, and the answer with the rule that gave it. Rewrites
+//! and refusals stand between the inquiries.
 
 use std::collections::HashMap;
 use std::fmt::Write;

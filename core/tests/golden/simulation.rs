@@ -1,7 +1,8 @@
-//! Runs of a launch: the memory at the end, under the documented schedule, eight others, and the pre-Volta model of a warp.
+//! Runs of a launch: the memory at the end, under the documented schedule, eight others, and the
+//! pre-Volta model of a warp.
 //!
-//! The words are settings, as `--set` takes them; `races` says that the result depends on the schedule. A program whose result
-//! does not also leaves it after every pass and every pipeline.
+//! The words are settings, as `--set` takes them; `races` says that the result depends on the
+//! schedule. A program whose result does not also leaves it after every pass and every pipeline.
 
 use core::fmt::Write;
 
@@ -54,7 +55,8 @@ pub fn run(golden: &Golden, module: &Module) -> Result<String, Failed> {
     Ok(text)
 }
 
-/// Fails on a pass or pipeline that changes what a program leaves in memory under the documented schedule or another one.
+/// Fails on a pass or pipeline that changes what a program leaves in memory under the documented
+/// schedule or another one.
 fn stays_after_passes(module: &Module, settings: &Settings, expected: &[BufferDump]) -> Result<(), Failed> {
     let pipelines = PIPELINES.iter().map(|pipeline| format!("@{}", pipeline.name));
     for name in PASSES.iter().map(|pass| pass.info.name.to_string()).chain(pipelines) {

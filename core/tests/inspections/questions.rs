@@ -120,7 +120,8 @@ fn what_comes_back_answers_what_went_out() {
     assert!(words("true, {n2}") >= 2 && words("false") > 0, "where it can go is said");
     let real = moments.iter().filter(|moment| (moment.rule.as_str(), moment.look) == ("5", Look::Good));
     assert!(real.count() > 0);
-    let meets = |step: &TokenStep| matches!(step, TokenStep::Returns { meeting, .. } if meeting == "∏ false · true, ∪ real, down-safe");
+    let expected = "∏ false · true, ∪ real, down-safe";
+    let meets = |step: &TokenStep| matches!(step, TokenStep::Returns { meeting, .. } if meeting == expected);
     assert!(moments.iter().any(|moment| moment.tokens.iter().any(meets)));
 }
 
@@ -180,7 +181,8 @@ fn a_pass_that_asks_nothing_has_no_questions() {
 
 #[test]
 fn of_entries_that_changed_nothing_the_last_pass_that_asked_is_shown() {
-    let source = "kernel k(x: ptr.global) {\nentry:\n    a = ld.global.u32 x[0]\n    b = ld.global.u32 x[1]\n    br p\np:\n    \
+    let source = "kernel k(x: ptr.global) {\nentry:\n    a = ld.global.u32 x[0]\n    b = ld.global.u32 x[1]\n    br \
+                  p\np:\n    \
                   st.global.u32 x[0], a\n    st.global.u32 x[1], b\n    ret\n}\n";
     let mut session = open(source, "srqp,esrqp", false);
     let kernel = session.module().kernels().next().expect("a kernel");

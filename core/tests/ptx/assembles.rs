@@ -153,7 +153,7 @@ fn what_passes_make_of_it_assembles() {
     }
 }
 
-/// What only the text IR can say: scaled indices, special registers as operands, defaults, carries far from their
+/// Features of the text IR alone: scaled indices, special registers as operands, defaults, carries far from their
 /// definition, predicates passed to functions, guarded calls, addresses in two forms.
 const EVERYTHING: &str = include_str!("everything.wir");
 
@@ -337,7 +337,7 @@ entry:
     assert_eq!(
         messages,
         [
-            "`choice`: `in` draws from outside the program, which PTX cannot say",
+            "`choice`: `in` draws from outside the program, which PTX cannot express",
             "`draws` calls `choice`, which PTX cannot express",
         ]
     );
@@ -453,8 +453,9 @@ fn every_form_of_an_operation_computes_the_same_after_it_is_written_and_read() {
     assert!(compared > 3500, "only {compared} forms were compared");
 }
 
-/// Every form, in a program that was read with the first version that has `.address_size`, assembles under the version and
-/// target that it is raised to. Forms that ask for the same share a module.
+/// Every form, in a program that was read with the first version that has `.address_size`,
+/// assembles under the version and target that it is raised to. Forms that ask for the same share a
+/// module.
 #[test]
 fn raises_version_and_target_as_far_as_each_form_asks() {
     let Some(ptxas) = assembler() else { return };

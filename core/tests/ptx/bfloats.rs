@@ -235,7 +235,8 @@ fn comparisons() {
             );
             check_on(&operands, &one, |a, b, _| if both(a, b)[0] { 1 } else { 2 });
             let combined = format!(
-                "{scalar}setp.gt.u32 %p1, %r3, 99;\nsetp.{cmp}.and.bf16 %p2, %h1, %h3, !%p1;\nselp.b32 %r4, 1, 0, %p2;}}"
+                "{scalar}setp.gt.u32 %p1, %r3, 99;\nsetp.{cmp}.and.bf16 %p2, %h1, %h3, !%p1;\nselp.b32 %r4, 1, 0, \
+                 %p2;}}"
             );
             check_on(&operands, &combined, |a, b, c| u32::from(both(a, b)[0] && c <= 99));
             for (result, yes) in [("bf16x2", 0x3f80_u16), ("u32", 0xffff), ("s32", 0xffff)] {
@@ -335,7 +336,7 @@ fn approximate_functions_of_bfloats() {
     }
 }
 
-/// What is done under a guard is done where it holds.
+/// Checks that guarded instructions run only where the guard holds.
 #[test]
 fn guards_hold() {
     check("mov.b32 %r4, 77;\nsetp.lt.u32 %p1, %r3, 100;\n@%p1 fma.rn.bf16x2 %r4, %r1, %r2, %r3;", |a, b, c| {

@@ -12,7 +12,7 @@ fn copies_to_shared_memory() {
     let check = |copy: &str, expected: &dyn Fn(u32, u32, u32, u32) -> Option<u32>| {
         let lines = list.iter().find(|lines| lines.contains(copy)).expect("it is listed");
         let (found, messages) = results_and_messages(lines, &operands);
-        assert!(messages.iter().any(|message| message == "asynchronous copies are done at once here"));
+        assert!(messages.iter().any(|message| message == "asynchronous copies complete immediately in the simulator"));
         for (thread, found) in (0_u32..).zip(found) {
             let word = thread / 64;
             let source = operands[2][(thread % 64 * 4 + word) as usize];
@@ -40,18 +40,18 @@ fn copies_to_shared_memory() {
     }
 }
 
-/// What is not there is said where it stands.
+/// Checks that missing features are reported at their place.
 #[test]
 fn copies_that_are_not_supported() {
     for (line, message) in [
         ("cp.async.ca.shared.global [%r1], [%rd1], 5;", "a copy is of 4, 8 or 16 bytes"),
-        ("cp.async.ca.shared.global [%r1], [%rd1];", "takes 3 operands"),
+        ("cp.async.ca.shared.global [%r1], [%rd1];", "takes 3 source operands"),
         ("cp.async.ca.shared.global %r1, [%rd1], 4;", "expected two addresses in brackets"),
-        ("cp.async.ca.shared.global [%r1], [%rd1], 4, [%r2];", "expected how many bytes are copied, or a predicate"),
+        ("cp.async.ca.shared.global [%r1], [%rd1], 4, [%r2];", "expected the number of copied bytes, or a predicate"),
         ("cp.async.ca.shared.global [%r1], [%r2], 4;", "an address is an integer of 64 bits"),
         ("dp2a.u32.u32 %r4, %r1, %r2, %r3;", "`dp2a` needs `.lo` or `.hi` and two types"),
         ("tanh.approx.f64 %r4, %r1;", "only `tanh.approx` of"),
-        ("ld.global.L2::cache_hint.u32 %r4;", "takes 1 operands"),
+        ("ld.global.L2::cache_hint.u32 %r4;", "takes 1 source operands"),
     ] {
         let imported = import(&expansions::module([line]));
         let found = imported.diagnostics.iter().any(|diagnostic| diagnostic.message.contains(message));

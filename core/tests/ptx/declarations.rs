@@ -1,5 +1,6 @@
-//! Declarations of a PTX file come out as they went in: names, linkage, attributes, parameters, launch bounds. Compared as
-//! text, and where the vendor's tools are there, as symbols and attributes of the machine code.
+//! Declarations of a PTX file come out as they went in: names, linkage, attributes, parameters,
+//! launch bounds. Compared as text, and where the vendor's tools are there, as symbols and
+//! attributes of the machine code.
 
 use super::assembles::{assemble_with, assembler, directive, exported};
 use super::inputs::{self, Input};
@@ -194,8 +195,8 @@ fn hosts_see_the_same_kernels_and_parameters() {
     }
 }
 
-/// Aggregates by value and shared variables of the file mean the same when they are written and read again; also where a pass
-/// has made it necessary to give a result an address.
+/// Aggregates by value and shared variables of the file mean the same when they are written and
+/// read again; also where a pass has made it necessary to give a result an address.
 #[test]
 fn functions_keep_their_interface_and_their_values() {
     let source = std::fs::read_to_string(inputs::corpus_folder().join("interfaces.ptx")).expect("a file of the corpus");

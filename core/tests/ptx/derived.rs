@@ -96,20 +96,24 @@ fn pointers_in_structures_by_value_get_buffers() {
     let kernel = |body: &str| {
         let source = format!(
             ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .align 8 .b8 s[24])\n{{\n\
-             .reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .f32 %f<9>;\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd1, %r1, 4;\n{body}ret;\n}}\n"
+             .reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .f32 %f<9>;\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd1, %r1, \
+             4;\n{body}ret;\n}}\n"
         );
         import(&source).module
     };
-    let plain = "ld.param.u64 %rd2, [s+8];\ncvta.to.global.u64 %rd3, %rd2;\nadd.s64 %rd4, %rd3, %rd1;\nst.global.u32 [%rd4], %r1;\n";
+    let plain = "ld.param.u64 %rd2, [s+8];\ncvta.to.global.u64 %rd3, %rd2;\nadd.s64 %rd4, %rd3, %rd1;\nst.global.u32 \
+                 [%rd4], %r1;\n";
     let launch = runs(&kernel(plain));
     assert!(launch.contains("[8] = buffer u32[64] const 0\n"), "{launch}");
     // The address of the structure in a register, and a number beside the pointer.
-    let moved = "mov.b64 %rd5, s;\nld.param.u32 %r2, [%rd5+16];\nld.param.u64 %rd2, [%rd5];\nadd.s64 %rd4, %rd2, %rd1;\n\
+    let moved = "mov.b64 %rd5, s;\nld.param.u32 %r2, [%rd5+16];\nld.param.u64 %rd2, [%rd5];\nadd.s64 %rd4, %rd2, \
+                 %rd1;\n\
                  mul.wide.u32 %rd6, %r2, 4;\nadd.s64 %rd4, %rd4, %rd6;\nst.global.u32 [%rd4], %r1;\n";
     let launch = runs(&kernel(moved));
     assert!(launch.contains("[0] = buffer u32["), "{launch}");
     // A pointer that is loaded through a pointer of the structure.
-    let deep = "ld.param.u64 %rd2, [s+16];\nld.global.u64 %rd3, [%rd2+8];\nadd.s64 %rd4, %rd3, %rd1;\nst.global.f32 [%rd4], 0f3F800000;\n";
+    let deep = "ld.param.u64 %rd2, [s+16];\nld.global.u64 %rd3, [%rd2+8];\nadd.s64 %rd4, %rd3, %rd1;\nst.global.f32 \
+                [%rd4], 0f3F800000;\n";
     let launch = runs(&kernel(deep));
     assert!(launch.contains("[16] = buffer ") && launch.contains("[16][8] = buffer f32[64] "), "{launch}");
 }
@@ -383,8 +387,10 @@ done:
     assert!(launch.contains("    n = 250\n"), "{launch}");
     let fields = import(
         ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .align 4 .b8 s[8], .param .u64 x)\n{\n\
-         .reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .pred %p<3>;\n.shared .align 4 .b8 m[16];\nld.param.u32 %r1, [s+4];\n\
-         ld.param.u64 %rd1, [x];\nshl.b32 %r3, %r1, 2;\nmov.u32 %r4, m;\nadd.s32 %r4, %r4, %r3;\nst.shared.u32 [%r4], %r1;\n\
+         .reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .pred %p<3>;\n.shared .align 4 .b8 m[16];\nld.param.u32 %r1, \
+         [s+4];\n\
+         ld.param.u64 %rd1, [x];\nshl.b32 %r3, %r1, 2;\nmov.u32 %r4, m;\nadd.s32 %r4, %r4, %r3;\nst.shared.u32 [%r4], \
+         %r1;\n\
          st.global.u32 [%rd1], %r1;\nret;\n}\n",
     );
     // A field of a structure is a subscript.

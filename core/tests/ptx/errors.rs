@@ -1,4 +1,4 @@
-//! What is not supported is reported on its line, the other kernels load, and no text makes the importer fail.
+//! Unsupported features are reported on their lines, the other kernels load, and no text makes the importer fail.
 
 use super::inputs;
 use warpscope_core::ptx::import;
@@ -20,7 +20,8 @@ fn loaded(source: &str) -> (Vec<String>, Vec<String>) {
 
 fn kernel(name: &str, body: &str) -> String {
     format!(
-        ".visible .entry {name}(.param .u64 {name}_param_0)\n{{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n{body}\nret;\n}}\n"
+        ".visible .entry {name}(.param .u64 {name}_param_0)\n{{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 \
+         %rd<9>;\n{body}\nret;\n}}\n"
     )
 }
 
@@ -48,9 +49,9 @@ fn attributes_are_skipped_with_all_their_parentheses() {
 #[test]
 fn unsupported_instructions_are_reported_and_other_kernels_load() {
     let unsupported = [
-        ("bar.red.popc.u32 %r1;", "takes 3 operands"),
+        ("bar.red.popc.u32 %r1;", "takes 3 source operands"),
         ("setp.lt.f16x2 %p1, %r2, %r3;", "two predicates"),
-        ("call (%r1), %rd1, (%r2), prototype;", "goes to no function of the file"),
+        ("call (%r1), %rd1, (%r2), prototype;", "no function of this file"),
         ("call.uni (%r1), malloc, (%r2);", "has no body in this file"),
     ];
     for (line, reason) in unsupported {
@@ -84,13 +85,13 @@ fn a_caller_of_what_does_not_load_does_not_load() {
 #[test]
 fn wrong_operands_are_reported_where_they_stand() {
     let wrong = [
-        ("add.u32 %r1, %r2;", "`add` takes 2 operands"),
-        ("add.u32 %r1, %r2, %r3, %r4;", "`add` takes 2 operands"),
+        ("add.u32 %r1, %r2;", "`add` takes 2 source operands"),
+        ("add.u32 %r1, %r2, %r3, %r4;", "`add` takes 2 source operands"),
         ("add.u32 %r1, %rd2, %r3;", ""),
         ("add.u64 %rd1, %r2, 1;", "`%r2` is 32 bits wide"),
         ("setp.lt.u32 %r1, %r2, %r3;", "`%r1` is 32 bits wide"),
-        ("mov.u32 %r9, 1;", "`%r9` is declared nowhere"),
-        ("mov.u32 %x, 1;", "`%x` is declared nowhere"),
+        ("mov.u32 %r9, 1;", "`%r9` is not declared in this file"),
+        ("mov.u32 %x, 1;", "`%x` is not declared in this file"),
         ("bra nowhere;", "undefined label `nowhere`"),
         ("@%r1 bra nowhere;", "`%r1` is not a predicate register"),
         ("ld.global.v4.u32 {%r1, %r2}, [%rd1];", "expected 4 registers"),
@@ -123,15 +124,12 @@ fn missing_declarations_are_reported_once() {
         (
             "add.u32 %r9, %r9, %x;\nst.global.v2.u32 [%rd1], {%x, %y};\nsub.u32 %r1, %r9, %y;",
             vec![
-                "9: `%r9` is declared nowhere in this file",
-                "9: `%x` is declared nowhere in this file",
-                "10: `%y` is declared nowhere in this file",
+                "9: `%r9` is not declared in this file",
+                "9: `%x` is not declared in this file",
+                "10: `%y` is not declared in this file",
             ],
         ),
-        (
-            "@%q bra L;\n@!%q mov.u32 %r1, 1;\nL: setp.eq.u32 %q, %r1, 0;",
-            vec!["9: `%q` is declared nowhere in this file"],
-        ),
+        ("@%q bra L;\n@!%q mov.u32 %r1, 1;\nL: setp.eq.u32 %q, %r1, 0;", vec!["9: `%q` is not declared in this file"]),
     ];
     for (body, mut wanted) in missing {
         // The other kernel has them too.
@@ -158,11 +156,11 @@ fn missing_declarations_are_reported_once() {
         ),
         (
             "ld.global.u32 %r1, [v];\nst.global.u32 [v], %r1;\nmov.u64 %rd1, v;",
-            vec!["9: `v` is declared nowhere in this file"],
+            vec!["9: `v` is not declared in this file"],
         ),
         (
             "tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [t, {%r1}];\ntex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [t, {%r1}];",
-            vec!["9: `t` is declared nowhere in this file"],
+            vec!["9: `t` is not declared in this file"],
         ),
     ];
     for (body, wanted) in missing {

@@ -15,7 +15,7 @@ pub fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect()
 }
 
-/// The same, as integers.
+/// Reads the bytes as integers.
 pub fn ints(bytes: &[u8]) -> Vec<i32> {
     bytes.chunks_exact(4).map(|bytes| i32::from_le_bytes(bytes.try_into().unwrap())).collect()
 }

@@ -1,5 +1,5 @@
-//! What PTX has as one instruction and the text IR as several computes what the PTX ISA says, on edges and drawn numbers;
-//! and one that the IR has, `redux`, comes through as it is.
+//! Expansions of one PTX instruction to several of the text IR compute what the PTX ISA says, on
+//! edges and drawn numbers; and one that the IR has, `redux`, comes through as it is.
 
 use super::examples::simulated;
 use warpscope_core::ptx::import;
@@ -11,7 +11,7 @@ pub(super) fn check(lines: &str, reference: impl Fn(u32, u32, u32) -> u32) {
     check_on(&[numbers(1), numbers(2), numbers(3)], lines, reference);
 }
 
-/// The same with these numbers.
+/// Checks with these numbers.
 pub(super) fn check_on(operands: &[Vec<u32>; 3], lines: &str, reference: impl Fn(u32, u32, u32) -> u32) {
     let found = results(lines, operands);
     for thread in 0..THREADS {
@@ -26,7 +26,7 @@ fn results(lines: &str, operands: &[Vec<u32>; 3]) -> Vec<u32> {
     found
 }
 
-/// What each thread stores, and what is said while the program is read.
+/// Results that each thread stores, and the messages of loading.
 pub(super) fn results_and_messages(lines: &str, operands: &[Vec<u32>; 3]) -> (Vec<u32>, Vec<String>) {
     let source = expansions::module([lines]);
     let imported = import(&source);
@@ -258,7 +258,7 @@ fn what_the_driver_defines_is_left_out() {
                     st.param.b64 [param1+0], %rd9;\n.param .b32 retval0;\n\
                     call.uni (retval0), vprintf, (param0, param1);\nld.param.b32 %r5, [retval0+0]; }";
     let (found, messages) = results_and_messages(&format!("{printing}\nadd.u32 %r4, %r1, %r5;"), &operands);
-    assert_eq!(messages, ["`printf` is left out: nothing prints here"]);
+    assert_eq!(messages, ["`printf` is dropped: its output is not shown"]);
     assert_eq!(found, operands[0]);
     let guarded = printing.replace("call.uni", "@%p1 call.uni").replace("ld.param", "@%p1 ld.param");
     let source = format!("mov.u32 %r5, 3;\nsetp.lt.u32 %p1, %r2, 9;\n{guarded}\nmov.u32 %r4, %r5;");
@@ -267,7 +267,7 @@ fn what_the_driver_defines_is_left_out() {
     let failing = "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra HOLDS;\n{ .param .b64 param0;\nst.param.b64 [param0+0], %rd9;\n\
                    call.uni __assertfail, (param0); }\nHOLDS: mov.u32 %r4, 7;";
     let (found, messages) = results_and_messages(failing, &operands);
-    assert_eq!(messages, ["an assertion that fails only ends the thread here"]);
+    assert_eq!(messages, ["a failing assertion only ends its thread in the simulator"]);
     assert_eq!(found, operands[0].iter().map(|&a| if a < 32 { 7 } else { 0 }).collect::<Vec<_>>());
 }
 
@@ -469,8 +469,8 @@ fn expansions_write_every_width() {
     check_in("s32", "sad.s32 D, A, B, C;", &|a, b, c| (a as i32).abs_diff(b as i32).wrapping_add(c));
 }
 
-/// The flag that a subtraction leaves is the carry of a + ~b + 1 where an addition reads it, and a subtraction reads the
-/// carry of an addition so: expectations from the sums that hardware makes.
+/// The flag that a subtraction leaves is the carry of a + ~b + 1 where an addition reads it, and a
+/// subtraction reads the carry of an addition so: expectations from the sums that hardware makes.
 #[test]
 fn carries_between_subtractions_and_additions() {
     let sum = |a: u32, b: u32, carry: bool| u64::from(a) + u64::from(b) + u64::from(carry);

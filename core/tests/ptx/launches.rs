@@ -81,7 +81,8 @@ fn buffers_are_as_long_as_the_kernel_reaches() {
     for flavour in ["O3", "O0"] {
         assert_eq!(
             derived(&format!("saxpy.{flavour}.ptx")),
-            "launch saxpy derived {\n    grid 4\n    block 64\n    #0 = 256\n    #1 = 2.0\n    #2 = buffer f32[256] random(-1.0, 1.0)\n    #3 = buffer f32[256] random(-1.0, 1.0)\n}\n"
+            "launch saxpy derived {\n    grid 4\n    block 64\n    #0 = 256\n    #1 = 2.0\n    #2 = buffer f32[256] \
+             random(-1.0, 1.0)\n    #3 = buffer f32[256] random(-1.0, 1.0)\n}\n"
         );
         // The tile in shared memory holds 18 by 10 cells, so blocks of 16 by 16 would reach outside.
         let stencil = derived(&format!("stencil.{flavour}.ptx"));
@@ -125,6 +126,8 @@ done:
     let kernel = module.kernels().next().expect("a kernel");
     assert_eq!(
         printed(derive_launch(&module, &module.funcs[kernel])),
-        "launch k derived {\n    grid 4\n    block 64\n    shared 1024\n    n = 256\n    x = buffer f64[259] random(-1.0, 1.0)\n    y = buffer f64[511] const 0.0\n    flag = 1\n    wide = 16\n    coin = draws true 0.5\n}\n"
+        "launch k derived {\n    grid 4\n    block 64\n    shared 1024\n    n = 256\n    x = buffer f64[259] \
+            random(-1.0, 1.0)\n    y = buffer f64[511] const 0.0\n    flag = 1\n    wide = 16\n    coin = draws true \
+            0.5\n}\n"
     );
 }

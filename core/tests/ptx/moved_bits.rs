@@ -62,14 +62,16 @@ fn copies_by_floats_copy_integers() {
             ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 x0, .param .u64 o0)\n{{\n\
              .reg .b64 p, q, d;\n.reg .b32 t, s, u;\n.reg .f32 f, g, h, i;\n.reg .f64 x;\n.reg .pred t0, even;\n\
              .shared .align 4 .b8 place[16];\n\
-             ld.param.u64 p, [x0];\nld.param.u64 q, [o0];\nmov.u32 t, %tid.x;\nmul.wide.u32 d, t, 4;\nadd.s64 p, p, d;\n\
+             ld.param.u64 p, [x0];\nld.param.u64 q, [o0];\nmov.u32 t, %tid.x;\nmul.wide.u32 d, t, 4;\nadd.s64 p, p, \
+             d;\n\
              add.s64 q, q, d;\nmov.u32 s, place;\nmad.lo.u32 s, t, 4, s;\nsetp.eq.u32 t0, t, 0;\nand.b32 u, t, 1;\n\
              setp.eq.u32 even, u, 0;\n{body}\nret;\n}}\n"
         );
         let imported = import(&source);
         assert!(imported.diagnostics.is_empty(), "{body}: {:?}", imported.diagnostics);
         let launch = text::parse(
-            "launch k {\n    block 4\n    x0 = buffer s32[4] { -1, 5, -1000, -8388607 }\n    o0 = buffer s32[4] const 0\n}\n",
+            "launch k {\n    block 4\n    x0 = buffer s32[4] { -1, 5, -1000, -8388607 }\n    o0 = buffer s32[4] const \
+             0\n}\n",
         );
         let memory = simulated(&imported.module, &launch.module.launches[0]);
         let copied = memory[1].as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes));

@@ -124,7 +124,7 @@ pub fn run(module: &Module, launch: &Launch) -> (Memory, Memory) {
     (before, after)
 }
 
-/// The same launch with every element of its buffers and textures written out, so that another machine starts from
+/// Launch with every element of its buffers and textures written out, so that another machine starts from
 /// the same memory.
 pub fn written_out(launch: &Launch) -> Launch {
     let mut launch = launch.clone();
@@ -171,7 +171,7 @@ struct Frame {
     block: Block,
     next: usize,
     arrays: HashMap<Array, u64>,
-    /// Where the caller wants the result.
+    /// Register for the result.
     result: Option<Reg>,
 }
 

@@ -1,4 +1,4 @@
-//! What the pipeline `ptxas` has to do to the CUDA examples: nothing that repeats within a block is left, fewer
+//! Effect of the pipeline `ptxas` on the CUDA examples: nothing that repeats within a block is left, fewer
 //! instructions run on what nvcc left unoptimised, and never more on what it optimised.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ pub fn module(name: &str, flavour: &str) -> Module {
     import(&source).module
 }
 
-/// What the pipeline makes of it.
+/// Optimises by the pipeline.
 pub fn optimised(module: &Module) -> Module {
     optimised_by(module, "infer-space,@ptxas")
 }
@@ -36,7 +36,7 @@ fn thread_instructions(name: &str, module: &Module) -> u64 {
     simulate(name, module).0
 }
 
-/// The same, and what the launch leaves in memory.
+/// Optimises, and returns the memory that the launch leaves.
 fn simulate(name: &str, module: &Module) -> (u64, u64) {
     let launch = inputs::read(&inputs::examples_folder().join(format!("{name}.launch.wir")));
     let launch: Launch = text::parse(&launch).module.launches.remove(0);

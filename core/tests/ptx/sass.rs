@@ -1,4 +1,4 @@
-//! What the vendor's assembler makes of the CUDA examples after the pipeline `ptxas` is no longer than what it makes of
+//! Lengths of the vendor's code for the CUDA examples: after the pipeline `ptxas` it is no longer than for
 //! them as nvcc left them: `ptxas -O1`, and the instructions that `nvdisasm` shows.
 
 use std::path::Path;
@@ -9,12 +9,14 @@ use super::inputs;
 use super::redundancy::{EXAMPLES, module, optimised};
 use warpscope_core::ptx::import;
 
-/// Where there are more, and why.
+/// Examples that have more, with the reason.
 const EXCEPTIONS: [(&str, &str, &str); 1] = [(
     "saxpy",
     "O0",
-    "`i * 4` in 64 bits, of which nvcc computes one for each address, is shared by two. The machine adds a shifted index \
-         to a base in two instructions (`LEA`, `LEA.HI.X`), which with the index's sign makes five; shared, sign and shift \
+    "`i * 4` in 64 bits, of which nvcc computes one for each address, is shared by two. The machine adds a shifted \
+     index \
+         to a base in two instructions (`LEA`, `LEA.HI.X`), which with the index's sign makes five; shared, sign and \
+         shift \
          are three and each sum two more.",
 )];
 
@@ -53,8 +55,8 @@ fn machine_code_gets_no_longer() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Written with no pass in between, the examples are no longer than before, where the assembler optimises and where it does
-/// not.
+/// Written with no pass in between, the examples are no longer than before, where the assembler
+/// optimises and where it does not.
 #[test]
 fn machine_code_is_no_longer_when_it_is_only_written_again() {
     let Some(ptxas) = assembler() else { return };

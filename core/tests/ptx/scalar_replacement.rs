@@ -1,5 +1,6 @@
-//! Every kernel that scalar replacement is measured on, as read and after each variant: what it leaves in memory is what
-//! a reference written here computes, in the simulator and in the oracle, and the same to the bit in all variants.
+//! Every kernel that scalar replacement is measured on, as read and after each variant: what it
+//! leaves in memory is what a reference written here computes, in the simulator and in the oracle,
+//! and the same to the bit in all variants.
 
 use super::examples::{assert_close, floats, ints, simulated};
 use super::{inputs, oracle};
@@ -12,7 +13,7 @@ use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::{Progress, Settings, Simulation};
 use warpscope_core::text;
 
-/// What the table compares, each cleaned in the same way.
+/// Variants of the table, each cleaned in the same way.
 const VARIANTS: [&str; 5] = ["", "srqp,", "esrqp,", "ssrqp-s,", "ssrqp,"];
 
 fn read(name: &str) -> (Module, Launch) {

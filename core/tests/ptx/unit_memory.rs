@@ -1,5 +1,5 @@
-//! Instructions on memory and what a module declares: each program's output is what the PTX ISA says, also after passes and
-//! after PTX has been written and read again.
+//! Instructions on memory and what a module declares: each program's output is what the PTX ISA
+//! says, also after passes and after PTX has been written and read again.
 
 use super::assembles::{assemble_with, assembler};
 use super::examples::simulated;
@@ -108,7 +108,8 @@ fn atomics_of_halves_round_and_compare() {
     changes(
         &[0x4380_4380, 0],
         "mov.b16 %h1, 0x3F80;\natom.global.add.noftz.bf16 %h3, [%rd1+2], %h1;\nst.global.b16 [%rd1+4], %h3;\n\
-         mov.b32 {%h1, %h2}, 0x7F810001;\nred.global.add.noftz.bf16 [%rd1], %h2;\natom.global.add.noftz.bf16 _, [%rd1+6], %h1;",
+         mov.b32 {%h1, %h2}, 0x7F810001;\nred.global.add.noftz.bf16 [%rd1], %h2;\natom.global.add.noftz.bf16 _, \
+         [%rd1+6], %h1;",
         &[0x4380_7fff, 0x0001_4380],
     );
     // Infinity and a number beyond the greatest one.
@@ -186,8 +187,10 @@ fn windows_of_addresses_are_told_apart() {
             .collect();
         let module = module(&format!(
             ".global .align 4 .u32 g[2];\n.const .align 4 .u32 c[2] = {{1, 2}};\n\
-             .const .align 4 .u32 d[2] = {{3, 4}};\n.global .align 8 .u64 h = generic(d);\n.visible .entry k(.param .u64 o, .param .align 8 .b8 q[16])\n{{\n\
-             .reg .b32 %r<3>;\n.reg .b64 %rd<4>;\n.reg .pred %p<2>;\n.shared .align 4 .u32 s[4];\n.local .align 4 .u32 l[4];\n\
+             .const .align 4 .u32 d[2] = {{3, 4}};\n.global .align 8 .u64 h = generic(d);\n.visible .entry k(.param \
+             .u64 o, .param .align 8 .b8 q[16])\n{{\n\
+             .reg .b32 %r<3>;\n.reg .b64 %rd<4>;\n.reg .pred %p<2>;\n.shared .align 4 .u32 s[4];\n.local .align 4 \
+             .u32 l[4];\n\
              ld.param.u64 %rd1, [o];\n{tests}ret;\n}}\n"
         ));
         let wanted: Vec<u32> = addresses.iter().map(|name| u32::from(holds.contains(name))).collect();
@@ -218,11 +221,15 @@ fn windows_of_addresses_are_told_apart() {
 fn aliases_are_kept_and_called() {
     let source = |alias: &str| {
         format!(
-            ".version 8.6\n.target sm_80\n.address_size 64\n.visible .func (.param .b32 r) other(.param .b32 a);\n{alias}\n\
+            ".version 8.6\n.target sm_80\n.address_size 64\n.visible .func (.param .b32 r) other(.param .b32 \
+             a);\n{alias}\n\
              .func (.param .b32 r) plus(.param .b32 a)\n{{\n.reg .b32 %x;\nld.param.b32 %x, [a];\nadd.u32 %x, %x, 7;\n\
-             st.param.b32 [r], %x;\nret;\n}}\n.visible .entry k(.param .u64 o)\n{{\n.reg .b32 %r<5>;\n.reg .b64 %rd<5>;\n\
-             ld.param.u64 %rd1, [o];\nmov.u32 %r1, %laneid;\n{{\n.param .b32 p;\n.param .b32 q;\nst.param.b32 [p], %r1;\n\
-             call (q), other, (p);\nld.param.b32 %r2, [q];\n}}\n{{\n.param .b32 p;\n.param .b32 q;\nst.param.b32 [p], %r2;\n\
+             st.param.b32 [r], %x;\nret;\n}}\n.visible .entry k(.param .u64 o)\n{{\n.reg .b32 %r<5>;\n.reg .b64 \
+             %rd<5>;\n\
+             ld.param.u64 %rd1, [o];\nmov.u32 %r1, %laneid;\n{{\n.param .b32 p;\n.param .b32 q;\nst.param.b32 [p], \
+             %r1;\n\
+             call (q), other, (p);\nld.param.b32 %r2, [q];\n}}\n{{\n.param .b32 p;\n.param .b32 q;\nst.param.b32 [p], \
+             %r2;\n\
              call (q), plus, (p);\nld.param.b32 %r2, [q];\n}}\nmul.wide.u32 %rd3, %r1, 4;\nadd.u64 %rd3, %rd1, %rd3;\n\
              st.global.u32 [%rd3], %r2;\nret;\n}}\n"
         )
@@ -262,9 +269,9 @@ fn aliases_are_kept_and_called() {
         assemble_with(&ptxas, &[], "aliases-in-registers", &ptx.text);
     }
     for (alias, wanted) in [
-        (".alias other, nothing;", "`nothing` is no function with a body in this file"),
-        (".alias other, k;", "`k` is no function with a body in this file"),
-        (".alias another, plus;", "the alias `another` is declared nowhere in this file"),
+        (".alias other, nothing;", "`nothing` is not a function with a body in this file"),
+        (".alias other, k;", "`k` is not a function with a body in this file"),
+        (".alias another, plus;", "the alias `another` is not declared in this file"),
         (".alias plus, plus;", "`plus` is defined twice"),
         (
             ".func third(.param .b64 a);\n.alias third, plus;\n.alias other, plus;",
@@ -282,7 +289,8 @@ fn aliases_are_kept_and_called() {
 fn variables_of_128_bits_are_kept() {
     let module = module(
         ".global .align 16 .b128 g[2] = {1, 2};\n.const .align 16 .b128 c;\n\
-         .func (.param .b128 r) twice(.param .align 16 .b128 a, .param .b32 n)\n{\n.reg .b128 %w;\nld.param.b128 %w, [a];\n\
+         .func (.param .b128 r) twice(.param .align 16 .b128 a, .param .b32 n)\n{\n.reg .b128 %w;\nld.param.b128 %w, \
+         [a];\n\
          st.param.b128 [r], %w;\nret;\n}\n\
          .visible .entry k(.param .u64 o, .param .align 16 .b128 p)\n{\n.reg .b128 %q<5>;\n.reg .b64 %rd<5>;\n\
          .shared .align 16 .b128 s[2];\n.local .align 16 .b128 l;\nld.param.u64 %rd1, [o];\nld.param.b128 %q1, [p];\n\

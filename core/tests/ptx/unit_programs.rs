@@ -299,7 +299,8 @@ fn conversions_clamp_below_zero_and_above_the_greatest() {
 
 #[test]
 fn vectors_of_eight_are_loaded_and_stored() {
-    let lines = "ld.param.u64 %rd1, [k0_p1];\nld.global.v8.b32 {%r10, %r11, %r12, %r13, %r14, %r15, %r16, %r17}, [%rd1+32];\n\
+    let lines = "ld.param.u64 %rd1, [k0_p1];\nld.global.v8.b32 {%r10, %r11, %r12, %r13, %r14, %r15, %r16, %r17}, \
+                 [%rd1+32];\n\
                  {.local .align 32 .b32 l[8];\n\
                  st.local.v8.b32 [l], {%r17, %r16, %r15, %r14, %r13, %r12, %r11, %r10};\nld.local.u32 %r4, [l+4];}";
     let operands = [numbers(1), numbers(2), numbers(3)];
@@ -313,7 +314,8 @@ fn atomics_of_vectors_add_each_element() {
     let kernel = |lines: &str| {
         module(&format!(
             ".visible .entry k(.param .u64 o)\n{{\n.reg .b32 %r<9>;\n.reg .f32 %f<9>;\n.reg .b64 %rd<3>;\n\
-             ld.param.u64 %rd1, [o];\nmov.u32 %r1, %laneid;\nmov.f32 %f1, 0f3F800000;\nmov.f32 %f2, 0f40000000;\n{lines}\n\
+             ld.param.u64 %rd1, [o];\nmov.u32 %r1, %laneid;\nmov.f32 %f1, 0f3F800000;\nmov.f32 %f2, \
+             0f40000000;\n{lines}\n\
              ret;\n}}\n"
         ))
     };
@@ -446,13 +448,15 @@ fn indirect_calls_go_to_the_function_that_is_meant() {
         ld.param.b32 %x2, [b];\nadd.u32 %x1, %x1, %x2;\nst.param.b32 [r], %x1;\nret;\n}\n\
         .func (.param .b32 r) times(.param .b32 a, .param .b32 b)\n{\n.reg .b32 %x<3>;\nld.param.b32 %x1, [a];\n\
         ld.param.b32 %x2, [b];\nmul.lo.u32 %x1, %x1, %x2;\nst.param.b32 [r], %x1;\nret;\n}\n\
-        .func (.param .b32 r) other(.param .b64 a)\n{\n.reg .b64 %x;\nmov.u64 %x, other;\nst.param.b32 [r], 1;\nret;\n}\n";
+        .func (.param .b32 r) other(.param .b64 a)\n{\n.reg .b64 %x;\nmov.u64 %x, other;\nst.param.b32 [r], \
+        1;\nret;\n}\n";
     let kernel = |pointer: &str| {
         module(&format!(
             "{functions}.visible .entry k(.param .u64 o)\n{{\n.reg .b32 %r<5>;\n.reg .b64 %rd<5>;\n.reg .pred %p;\n\
              ld.param.u64 %rd1, [o];\nmov.u32 %r1, %laneid;\n{pointer}\n\
              {{\n.param .b32 p0;\n.param .b32 p1;\n.param .b32 q;\nst.param.b32 [p0], %r1;\nst.param.b32 [p1], 5;\n\
-             proto: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\ncall (q), %rd2, (p0, p1), proto;\n\
+             proto: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\ncall (q), %rd2, (p0, p1), \
+             proto;\n\
              ld.param.b32 %r2, [q];\n}}\nmul.wide.u32 %rd3, %r1, 4;\nadd.u64 %rd3, %rd1, %rd3;\n\
              st.global.u32 [%rd3], %r2;\nret;\n}}\n"
         ))
@@ -473,10 +477,12 @@ fn indirect_calls_go_to_the_function_that_is_meant() {
 #[test]
 fn pointers_are_initial_values() {
     let kernel = module(
-        ".global .align 4 .u32 table[4] = {3, 9, 27, (1+2)*27};\n.global .align 8 .u64 a[3] = {generic(table)+4, table+8, 0};\n\
+        ".global .align 4 .u32 table[4] = {3, 9, 27, (1+2)*27};\n.global .align 8 .u64 a[3] = {generic(table)+4, \
+         table+8, 0};\n\
          .global .align 8 .u64 b = a+8;\n.visible .entry k(.param .u64 o)\n{\n.reg .b32 %r<5>;\n.reg .b64 %rd<5>;\n\
          ld.param.u64 %rd1, [o];\nld.global.u64 %rd2, [a];\nld.u32 %r1, [%rd2];\nst.global.u32 [%rd1], %r1;\n\
-         ld.global.u64 %rd3, [b];\nld.u64 %rd3, [%rd3];\nld.u32 %r2, [%rd3+4];\nst.global.u32 [%rd1+4], %r2;\nret;\n}\n",
+         ld.global.u64 %rd3, [b];\nld.u64 %rd3, [%rd3];\nld.u32 %r2, [%rd3+4];\nst.global.u32 [%rd1+4], \
+         %r2;\nret;\n}\n",
     );
     assert_eq!(words(&kernel, 2), [9, 81]);
     let text = text::print(&kernel);
@@ -492,11 +498,15 @@ fn pointers_are_initial_values() {
 /// A kernel with an instruction that has no meaning here, and another one.
 fn kept(line: &str) -> Module {
     module(&format!(
-        ".visible .entry k(.param .u64 o)\n{{\n.reg .pred %p<4>;\n.reg .b16 %h<4>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<9>;\n\
+        ".visible .entry k(.param .u64 o)\n{{\n.reg .pred %p<4>;\n.reg .b16 %h<4>;\n.reg .b32 %r<20>;\n.reg .b64 \
+         %rd<9>;\n\
          .reg .f32 %f<9>;\n.shared .align 128 .b8 sm[1024];\nld.param.u64 %rd1, [o];\nld.global.u32 %r1, [%rd1];\n\
-         ld.global.u32 %r2, [%rd1];\nadd.u32 %r3, %r1, %r2;\nmov.u32 %r4, sm;\ncvt.u64.u32 %rd2, %r3;\nmov.f32 %f1, 0f3F800000;\n\
-         setp.lt.u32 %p1, %r3, 9;\ncvt.u16.u32 %h1, %r3;\n{line}\nadd.u32 %r5, %r1, %r2;\nst.global.u32 [%rd1], %r5;\nret;\n}}\n\
-         .visible .entry other(.param .u64 o)\n{{\n.reg .b64 %rd1;\nld.param.u64 %rd1, [o];\nst.global.u32 [%rd1], 7;\nret;\n}}\n"
+         ld.global.u32 %r2, [%rd1];\nadd.u32 %r3, %r1, %r2;\nmov.u32 %r4, sm;\ncvt.u64.u32 %rd2, %r3;\nmov.f32 %f1, \
+         0f3F800000;\n\
+         setp.lt.u32 %p1, %r3, 9;\ncvt.u16.u32 %h1, %r3;\n{line}\nadd.u32 %r5, %r1, %r2;\nst.global.u32 [%rd1], \
+         %r5;\nret;\n}}\n\
+         .visible .entry other(.param .u64 o)\n{{\n.reg .b64 %rd1;\nld.param.u64 %rd1, [o];\nst.global.u32 [%rd1], \
+         7;\nret;\n}}\n"
     ))
 }
 
@@ -506,8 +516,10 @@ fn unknown_instructions_are_kept_as_they_are() {
     let lines = [
         "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r10, %r11, %r12, %r13}, [%r4+16];",
         "stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r4], {%r1, %r2};",
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r1, %r2}, {%f1, %f1, %f1, %f1};",
-        "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r10, %r11, %r12, %r13, %r14, %r15, %r16, %r17}, [%r4], %r3;",
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r1, %r2}, \
+         {%f1, %f1, %f1, %f1};",
+        "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r10, %r11, %r12, %r13, %r14, %r15, %r16, %r17}, [%r4], \
+         %r3;",
         "wmma.store.d.sync.aligned.row.m16n16k16.global.f16 [%rd1], {%r1, %r2, %r3, %r1}, %r3;",
         "wgmma.fence.sync.aligned;",
         "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r4], 32;",
@@ -517,7 +529,8 @@ fn unknown_instructions_are_kept_as_they_are() {
         "mbarrier.arrive.expect_tx.shared::cluster.b64 _, [%r4], 128;",
         "mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r4], %r3;",
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd1], 128, [sm+512];",
-        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r4], [%rd1, {%r1, %r2}], [%r3];",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r4], [%rd1, {%r1, %r2}], \
+         [%r3];",
         "cp.async.bulk.commit_group;",
         "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r4];",
         "fence.proxy.async.shared::cta;",
@@ -560,7 +573,7 @@ fn unknown_instructions_are_kept_as_they_are() {
         let (kind, message) = failure(&module);
         assert_eq!(
             (kind, message.as_str()),
-            (ErrorKind::Program, "the simulator does not know this instruction of PTX")
+            (ErrorKind::Program, "the simulator does not support this PTX instruction")
         );
         let launch = launch("launch other {\n    #0 = buffer u32[1] iota\n}\n");
         assert_eq!(simulated(&module, &launch)[0], 7_u32.to_le_bytes());
@@ -636,11 +649,11 @@ fn bad_templates_are_reported() {
         ("ptx", "the instruction in quotes"),
         ("ptx \"\"", "an instruction starts with its opcode"),
         ("ptx \"fence.sc $\"", "`$` takes the number of an operand"),
-        ("ptx \"fence.sc; exit\"", "no such character"),
+        ("ptx \"fence.sc; exit\"", "this character is not allowed"),
         ("ptx \"fence.sc $1\", n", "an operand beyond the 1"),
         ("ptx \"fence.sc $0\", 7", "a register or an array"),
         ("ptx \"fence.sc", "the instruction in quotes"),
-        ("x = mov.u32 %clock", "`%clock` is read by itself"),
+        ("x = mov.u32 %clock", "`%clock` cannot be used as an operand here"),
         ("x = read.u64 %clock", "takes a special register"),
     ] {
         let source = format!("kernel k(n: u32) {{\nentry:\n    {line}\n    ret\n}}\n");

@@ -1,5 +1,6 @@
-//! Every kernel that zero specialisation is measured on: after each variant it leaves what it left before, but for the sign
-//! of zeros, with the zeros of its launch, without any, with nothing else, and where they lie elsewhere.
+//! Every kernel that zero specialisation is measured on: after each variant it leaves what it left
+//! before, but for the sign of zeros, with the zeros of its launch, without any, with nothing else,
+//! and where they lie elsewhere.
 
 use super::examples::{floats, simulated};
 use super::{inputs, oracle};
@@ -13,7 +14,7 @@ use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::{Knob, Settings, settled};
 use warpscope_core::text;
 
-/// What the table compares, by a vote; lane by lane; and with so little asked for that several candidates pass.
+/// Variants of the table: by a vote, lane by lane, and with thresholds so low that several candidates pass.
 const VARIANTS: [&str; 4] =
     ["azp", "azp[heuristic=oracle]", "azp[divergent=true,min_cycles=5]", "azp[min_cycles=0,p_thresh=0.1]"];
 

@@ -48,7 +48,8 @@ fn check_comparison(cmp: &str, ty: &str) {
     let expected = |x: &[u64]| u64::from(holds(cmp, order_of(ty, cmp, x)));
     check(&format!("p = setp.{cmp}.{ty} a, b\n$ = selp.u32 1, 0, p"), &[ty, ty], "u32", expected);
     let both = format!(
-        "{{p, o}} = setp.{cmp}.{ty} a, b\nfirst = selp.u32 1, 0, p\nsecond = selp.u32 2, 0, o\n$ = add.u32 first, second"
+        "{{p, o}} = setp.{cmp}.{ty} a, b\nfirst = selp.u32 1, 0, p\nsecond = selp.u32 2, 0, o\n$ = add.u32 first, \
+         second"
     );
     check(&both, &[ty, ty], "u32", |x| if expected(x) == 1 { 1 } else { 2 });
     let opcode = Opcode::from_spelling(&format!("setp.{cmp}.{ty}")).expect("a comparison");

@@ -7,7 +7,8 @@ use warpscope_core::sim::ErrorKind;
 fn the_true_side_runs_first_and_lanes_meet_behind() {
     let outcome = run_blocks(
         "",
-        "    b = and.b32 i, 1\n    p = setp.eq.u32 b, 0\n    br p, even, odd\neven:\n    v = add.u32 i, 100\n    br join\n\
+        "    b = and.b32 i, 1\n    p = setp.eq.u32 b, 0\n    br p, even, odd\neven:\n    v = add.u32 i, 100\n    br \
+         join\n\
          odd:\n    v = add.u32 i, 200\n    br join\njoin:\n    st.global.u32 r[i], v\n    ret\n",
     );
     let expected: Vec<u64> = (0..32).map(|i| i + if i % 2 == 0 { 100 } else { 200 }).collect();
@@ -36,7 +37,8 @@ fn lanes_leave_a_loop_one_after_another_and_meet_behind_it() {
 fn a_cycle_with_two_entries() {
     let outcome = run_blocks(
         "",
-        "    n = mov.u32 0\n    b = and.b32 i, 1\n    p = setp.eq.u32 b, 0\n    br p, x, y\nx:\n    n = add.u32 n, 1\n    \
+        "    n = mov.u32 0\n    b = and.b32 i, 1\n    p = setp.eq.u32 b, 0\n    br p, x, y\nx:\n    n = add.u32 n, \
+         1\n    \
          br y\ny:\n    n = add.u32 n, 10\n    q = setp.lt.u32 n, i\n    br q, x, done\ndone:\n    \
          st.global.u32 r[i], n\n    ret\n",
     );
@@ -101,7 +103,8 @@ fn a_call_returns_by_the_exit_that_each_lane_takes() {
 /// Σ 1…n by recursion, called with each lane's number plus `more`.
 fn recursion(more: u32) -> String {
     format!(
-        "func sum(n: u32) -> u32 {{\nentry:\n    p = setp.eq.u32 n, 0\n    br p, zero, more\nzero:\n    ret n\nmore:\n    \
+        "func sum(n: u32) -> u32 {{\nentry:\n    p = setp.eq.u32 n, 0\n    br p, zero, more\nzero:\n    ret \
+         n\nmore:\n    \
          m = sub.u32 n, 1\n    s = call sum(m)\n    t = add.u32 s, n\n    ret t\n}}\n\
          kernel k(r: ptr.global) {{\nentry:\n    i = mov.u32 %tid\n    n = add.u32 i, {more}\n    s = call sum(n)\n    \
          st.global.u32 r[i], s\n    ret\n}}\nlaunch k {{\n    block 32\n    r = buffer u32[32] const 0\n}}\n"
@@ -134,7 +137,8 @@ fn a_function_is_entered_where_the_call_says() {
     let outcome = run(
         "func scale(v: u32, by: u32) -> u32 {\n    entry first, second\nfirst:\n    r = mul.u32 v, by\n    ret r\n\
          second:\n    s = add.u32 v, by\n    ret s\n}\n\
-         kernel k(r: ptr.global) {\nentry:\n    i = mov.u32 %tid\n    a = call scale(i, 3)\n    b = call scale@second(i, 3)\n    \
+         kernel k(r: ptr.global) {\nentry:\n    i = mov.u32 %tid\n    a = call scale(i, 3)\n    b = call \
+         scale@second(i, 3)\n    \
          c = call scale@first(b, 100)\n    v = add.u32 a, c\n    st.global.u32 r[i], v\n    ret\n}\n\
          launch k {\n    block 32\n    r = buffer u32[32] const 0\n}\n",
     );
@@ -145,11 +149,14 @@ fn a_function_is_entered_where_the_call_says() {
 #[test]
 fn calls_of_some_lanes() {
     let outcome = run(
-        "func collatz(n: u32) -> u32 {\nentry:\n    steps = mov.u32 0\n    br head\nhead:\n    p = setp.le.u32 n, 1\n    \
+        "func collatz(n: u32) -> u32 {\nentry:\n    steps = mov.u32 0\n    br head\nhead:\n    p = setp.le.u32 n, \
+         1\n    \
          br p, done, step\nstep:\n    b = and.b32 n, 1\n    odd = setp.eq.u32 b, 1\n    h = shr.u32 n, 1\n    \
-         t = mad.u32 n, 3, 1\n    n = selp.u32 t, h, odd\n    steps = add.u32 steps, 1\n    br head\ndone:\n    ret steps\n}\n\
+         t = mad.u32 n, 3, 1\n    n = selp.u32 t, h, odd\n    steps = add.u32 steps, 1\n    br head\ndone:\n    ret \
+         steps\n}\n\
          kernel k(r: ptr.global) {\nentry:\n    i = mov.u32 %tid\n    b = and.b32 i, 1\n    p = setp.eq.u32 b, 0\n    \
-         v = mov.u32 1000\n    @p v = call collatz(i)\n    c = and.b32 i, 2\n    q = setp.eq.u32 c, 0\n    br q, left, right\n\
+         v = mov.u32 1000\n    @p v = call collatz(i)\n    c = and.b32 i, 2\n    q = setp.eq.u32 c, 0\n    br q, \
+         left, right\n\
          left:\n    w = call collatz(27)\n    br join\nright:\n    w = call collatz(i)\n    br join\njoin:\n    \
          v = mad.u32 v, 1000, w\n    st.global.u32 r[i], v\n    ret\n}\n\
          launch k {\n    block 32\n    r = buffer u32[32] const 0\n}\n",
@@ -172,28 +179,31 @@ fn calls_of_some_lanes() {
 /// `exit` ends the thread wherever it stands; the others return.
 #[test]
 fn lanes_end_inside_of_a_function() {
-    let outcome = run(
-        "func check(n: u32) -> u32 {\nentry:\n    b = and.b32 n, 3\n    p = setp.eq.u32 b, 1\n    br p, out, on\nout:\n    exit\n\
+    let outcome =
+        run("func check(n: u32) -> u32 {\nentry:\n    b = and.b32 n, 3\n    p = setp.eq.u32 b, 1\n    br p, out, \
+         on\nout:\n    exit\n\
          on:\n    v = add.u32 n, 100\n    ret v\n}\n\
          func outer(n: u32) -> u32 {\nentry:\n    v = call check(n)\n    v = add.u32 v, 1000\n    ret v\n}\n\
-         kernel k(r: ptr.global) {\nentry:\n    i = mov.u32 %tid\n    v = call outer(i)\n    st.global.u32 r[i], v\n    ret\n}\n\
-         launch k {\n    block 32\n    r = buffer u32[32] const 0\n}\n",
-    );
+         kernel k(r: ptr.global) {\nentry:\n    i = mov.u32 %tid\n    v = call outer(i)\n    st.global.u32 r[i], \
+         v\n    ret\n}\n\
+         launch k {\n    block 32\n    r = buffer u32[32] const 0\n}\n");
     assert_eq!(outcome.buffer("r"), (0..32).map(|i| if i % 4 == 1 { 0 } else { i + 1100 }).collect::<Vec<u64>>());
 }
 
 /// Exits of one call taken by different lanes of a loop, in turn.
 #[test]
 fn exits_in_a_loop() {
-    let outcome = run(
-        "func step(n: u32) -> u32 {\nentry:\n    b = and.b32 n, 1\n    p = setp.eq.u32 b, 1\n    br p, odd, even\nodd:\n    \
-         t = mad.u32 n, 3, 1\n    ret.1 t\neven:\n    z = setp.le.u32 n, 2\n    br z, end, half\nhalf:\n    h = shr.u32 n, 1\n    \
+    let outcome =
+        run("func step(n: u32) -> u32 {\nentry:\n    b = and.b32 n, 1\n    p = setp.eq.u32 b, 1\n    br p, odd, \
+         even\nodd:\n    \
+         t = mad.u32 n, 3, 1\n    ret.1 t\neven:\n    z = setp.le.u32 n, 2\n    br z, end, half\nhalf:\n    h = \
+         shr.u32 n, 1\n    \
          ret h\nend:\n    ret.2 0\n}\n\
          kernel k(r: ptr.global) {\nentry:\n    i = mov.u32 %tid\n    n = add.u32 i, 2\n    ups = mov.u32 0\n    \
-         downs = mov.u32 0\n    br again\nagain:\n    n = call step(n) to down, up, done\ndown:\n    downs = add.u32 downs, 1\n    \
+         downs = mov.u32 0\n    br again\nagain:\n    n = call step(n) to down, up, done\ndown:\n    downs = add.u32 \
+         downs, 1\n    \
          br again\nup:\n    ups = add.u32 ups, 1\n    br again\ndone:\n    v = mad.u32 ups, 1000, downs\n    \
-         st.global.u32 r[i], v\n    ret\n}\nlaunch k {\n    block 32\n    r = buffer u32[32] const 0\n}\n",
-    );
+         st.global.u32 r[i], v\n    ret\n}\nlaunch k {\n    block 32\n    r = buffer u32[32] const 0\n}\n");
     let expected = |i: u64| {
         let (mut n, mut ups, mut downs) = (i + 2, 0, 0);
         while n != 2 {
@@ -215,7 +225,8 @@ fn what_calls_carry() {
          func odd(n: u64) -> pred {\nentry:\n    b = and.b64 n, 1\n    p = setp.eq.u64 b, 1\n    ret p\n}\n\
          func through(n: u32) -> u32 {\n    shared t: u32[32]\nentry:\n    st.shared.u32 t[n], n\n    bar.sync\n    \
          m = sub.u32 31, n\n    v = ld.shared.u32 t[m]\n    ret v\n}\n\
-         kernel k(r: ptr.global, s: ptr.global) {\nentry:\n    i = mov.u32 %tid\n    w = cvt.u64.u32 i\n    o = call odd(w)\n    \
+         kernel k(r: ptr.global, s: ptr.global) {\nentry:\n    i = mov.u32 %tid\n    w = cvt.u64.u32 i\n    o = call \
+         odd(w)\n    \
          x = cvt.rn.f64.u32 i\n    y = call pick(o, x, 0.5)\n    st.global.f64 r[i], y\n    v = call through(i)\n    \
          st.global.u32 s[i], v\n    ret\n}\n\
          launch k {\n    block 32\n    r = buffer f64[32] const 0\n    s = buffer u32[32] const 0\n}\n");

@@ -42,7 +42,8 @@ fn work_holds_the_scheduler() {
 fn an_access_that_no_lane_makes_costs_its_issue_only() {
     let cycles = |guard: &str, access: &str| {
         let source = format!(
-            "kernel k(x: ptr.global) {{\nentry:\n    v = mov.u32 1\n    p = setp.lt.u32 %laneid, 0\n    @{guard}p {access}\n    \
+            "kernel k(x: ptr.global) {{\nentry:\n    v = mov.u32 1\n    p = setp.lt.u32 %laneid, 0\n    @{guard}p \
+             {access}\n    \
              w = add.u32 v, 1\n    exit\n}}\nlaunch k {{\n    block 32\n    x = buffer u32[4] const 0\n}}\n"
         );
         try_run_on(Machine::Ampere, &source, &[]).unwrap_or_else(|error| panic!("{error}")).result.cycles
@@ -132,8 +133,8 @@ fn a_run_is_a_function_of_its_launch() {
     }
 }
 
-/// Straight arithmetic in many warps, a loop, loads, a divergent branch and a barrier: rounds that can be counted at once,
-/// and everything that ends them.
+/// Straight arithmetic in many warps, a loop, loads, a divergent branch and a barrier: rounds that
+/// can be counted at once, and everything that ends them.
 const MIXED: &str = "
 kernel mixed(n: u32, x: ptr.global) {
 shared s: u32[256]
@@ -186,7 +187,8 @@ launch mixed {
 }
 ";
 
-/// Lanes leave the loop one by one, each warp at another time and the last ones of a block first, and part inside of it.
+/// Lanes leave the loop one by one, each warp at another time and the last ones of a block first,
+/// and part inside of it.
 const UNEVEN: &str = "
 kernel uneven(n: u32, x: ptr.global) {
 entry:

@@ -1,4 +1,4 @@
-//! What ends a launch names the instruction, the thread and the address.
+//! Errors of launches name the instruction, the thread and the address.
 
 use super::try_run;
 use warpscope_core::sim::{ErrorKind, Settings, SimError};
@@ -44,10 +44,11 @@ fn a_barrier_for_a_part_of_a_warp() {
         let error = fails(warp, count).unwrap_or_else(|| panic!("{count} threads of warps of {warp}"));
         assert_eq!(error.kind, ErrorKind::Barrier);
         let expected = format!("multiple of the warp's {warp} lanes");
-        assert!(error.message.contains(&expected) && error.message.contains(&format!("{count} is none")), "{error}");
+        assert!(error.message.contains(&expected) && error.message.contains(&format!("found {count}")), "{error}");
     }
     for (warp, count) in [(32, 64), (16, 48), (8, 56)] {
-        // Whoever comes after the barrier was passed waits for others that never come, but for all of them it is passed.
+        // Whoever comes after the barrier was passed waits for others that never come, but for all
+        // of them it is passed.
         let error = fails(warp, count);
         assert_eq!(error.is_none(), count == 64, "{error:?}");
     }
@@ -65,20 +66,21 @@ fn a_warp_with_fewer_threads_counts_as_a_whole_one_at_a_barrier() {
 #[test]
 fn accesses_beside_their_memory_say_how_far() {
     let cases = [
-        ("v = ld.global.u32 x[8]", "a load of 4 bytes lies outside every buffer: byte 32 of `x`, which has 32"),
-        ("v = ld.global.u32 x[-1]", "byte -4 of `x`, which has 32"),
-        ("st.global.v4.u32 x[6], {1, 2, 3, 4}", "a store of 16 bytes lies outside every buffer: byte 24 of `x`"),
-        ("v = atom.global.add.u32 x[100], 1", "an atomic of 4 bytes lies outside every buffer: byte 400 of `x`"),
-        ("v = ld.global.u32 [64]", "lies outside every buffer"),
+        ("v = ld.global.u32 x[8]", "out-of-bounds load of 4 bytes: byte 32 of `x` (32 bytes)"),
+        ("v = ld.global.u32 x[-1]", "byte -4 of `x` (32 bytes)"),
+        ("st.global.v4.u32 x[6], {1, 2, 3, 4}", "out-of-bounds store of 16 bytes: byte 24 of `x`"),
+        ("v = atom.global.add.u32 x[100], 1", "out-of-bounds atomic of 4 bytes: byte 400 of `x`"),
+        ("v = ld.global.u32 [64]", "out-of-bounds"),
         ("st.shared.u32 t[4], 1", "byte 16 of shared memory"),
-        ("v = ld.local.u32 own[4]", "lies outside every buffer"),
-        ("v = ld.param.u32 a[4]", "lies outside every buffer"),
-        ("p = mov.u64 t\n    v = ld.global.u32 [p]", "lies outside every buffer"),
-        ("p = add.u64 x, 0\n    v = ld.shared.u32 [p]", "lies outside every buffer"),
+        ("v = ld.local.u32 own[4]", "out-of-bounds"),
+        ("v = ld.param.u32 a[4]", "out-of-bounds"),
+        ("p = mov.u64 t\n    v = ld.global.u32 [p]", "out-of-bounds"),
+        ("p = add.u64 x, 0\n    v = ld.shared.u32 [p]", "out-of-bounds"),
     ];
     for (access, message) in cases {
         let source = format!(
-            "kernel k(x: ptr.global, a: u32[4]) {{\n    shared t: u32[4]\n    local own: u32[4]\nentry:\n    {access}\n    ret\n}}\n\
+            "kernel k(x: ptr.global, a: u32[4]) {{\n    shared t: u32[4]\n    local own: u32[4]\nentry:\n    \
+             {access}\n    ret\n}}\n\
              launch k {{\n    x = buffer u32[8] iota\n    a = {{ 1 }}\n}}\n"
         );
         let error = try_run(&source, &[]).err().unwrap_or_else(|| panic!("`{access}` ran"));
@@ -97,7 +99,8 @@ fn read_only_memory_is_not_written() {
         ("p = mov.u64 a\n    st.u32 [p], 1", ErrorKind::ReadOnly),
     ] {
         let source = format!(
-            "const c: u32[1] = {{ 1 }}\nkernel k(a: u32[4]) {{\nentry:\n    {access}\n    ret\n}}\nlaunch k {{\n    a = {{ 1 }}\n}}\n"
+            "const c: u32[1] = {{ 1 }}\nkernel k(a: u32[4]) {{\nentry:\n    {access}\n    ret\n}}\nlaunch k {{\n    a \
+             = {{ 1 }}\n}}\n"
         );
         let error = try_run(&source, &[]).err().unwrap_or_else(|| panic!("`{access}` ran"));
         assert_eq!(error.kind, kind, "{access}: {error}");
@@ -144,7 +147,7 @@ fn launches_that_do_not_fit_are_refused_with_the_limit() {
         ("", "", &["block=1025"], ErrorKind::Launch, "at most 1024 threads, not 1025"),
         ("", "", &["grid=65535,65535,65535", "block=1024"], ErrorKind::Limit, "16777216 threads"),
         ("", "", &["shared=1000000"], ErrorKind::Limit, "bytes of shared memory"),
-        ("n: u32", "", &[], ErrorKind::Launch, "says nothing about its parameter `n`"),
+        ("n: u32", "", &[], ErrorKind::Launch, "has no value for its parameter `n`"),
         (
             "x: ptr, y: ptr",
             "    x = buffer u64[20000000] iota\n    y = buffer u64[20000000] iota\n",
@@ -168,7 +171,8 @@ fn local_memory_has_a_limit_and_so_have_calls_that_use_it() {
     let source = |elements: u32, depth: u32| {
         format!(
             "func deep(n: u32) -> u32 {{\n    local own: u32[{elements}]\nentry:\n    st.local.u32 own[1], n\n    \
-             p = setp.eq.u32 n, 0\n    br p, end, more\nend:\n    ret n\nmore:\n    m = sub.u32 n, 1\n    s = call deep(m)\n    \
+             p = setp.eq.u32 n, 0\n    br p, end, more\nend:\n    ret n\nmore:\n    m = sub.u32 n, 1\n    s = call \
+             deep(m)\n    \
              v = ld.local.u32 own[1]\n    v = add.u32 v, s\n    ret v\n}}\n\
              kernel k(r: ptr.global) {{\nentry:\n    v = call deep({depth})\n    st.global.u32 r[0], v\n    ret\n}}\n\
              launch k {{\n    r = buffer u32[1] const 0\n}}\n"

@@ -4,9 +4,10 @@
 //! bits ──unpack──▶ ± mantissa · 2^exponent (+ a little more) ──exact integer arithmetic──▶ … ──round once──▶ bits
 //! ```
 //!
-//! Slow, obvious, and without a line of the simulator's or its library's code. "A little more" says that the exact value
-//! lies strictly between this mantissa and the next; operations keep so many bits that one such flag decides every
-//! rounding. NaN is the one that the language page makes visible.
+//! Slow, obvious, and without a line of the simulator's or its library's code. "A little more" says
+//! that the exact value lies strictly between this mantissa and the next; operations keep so many
+//! bits that one such flag decides every rounding. NaN is the one that the language page makes
+//! visible.
 
 use std::cmp::Ordering;
 
@@ -23,7 +24,7 @@ pub const F16: Format = Format { exponent: 5, fraction: 10 };
 pub const F32: Format = Format { exponent: 8, fraction: 23 };
 pub const F64: Format = Format { exponent: 11, fraction: 52 };
 
-/// Where a value between two numbers of a format goes.
+/// Direction of a value between two numbers of a format.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Direction {
     Nearest,

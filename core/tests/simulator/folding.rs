@@ -1,4 +1,4 @@
-//! What `const-fold` makes of operations with a constant operand computes the same for every operand, edges first.
+//! Results of `const-fold` for operations with a constant operand are right for every operand, edges first.
 
 use super::operands::{Draws, width};
 use super::run;

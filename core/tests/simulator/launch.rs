@@ -1,4 +1,4 @@
-//! What a launch gives to buffers, textures, scalars and inputs, sentence by sentence of the language page: kinds of
+//! Values of buffers, textures, scalars and inputs in launches, sentence by sentence of the language page: kinds of
 //! values, zero probability, coherence, seeds; special registers; the hash of the result.
 
 use super::operands::width;
@@ -165,7 +165,7 @@ fn buffers_depend_on_the_seed_and_their_place_alone() {
     assert_eq!(two.buffer("a"), elements("u32", 64, "random(0, 4294967295)", &["seed=5"]), "names are no matter");
 }
 
-/// What a link reopens has to be what was shared: these values stay what they are.
+/// Pins values that links must reopen unchanged.
 #[test]
 fn draws_stay_what_they_are() {
     fn mix(mut z: u64) -> u64 {
@@ -214,7 +214,8 @@ fn draws_depend_on_seed_input_thread_and_number_alone() {
     // Another order of execution: the draw stands on two sides of a divergent branch.
     let sides = DRAWS.replace(
         "    v = in.u32 x\n",
-        "    b = and.b32 i, 1\n    p = setp.eq.u32 b, 0\n    br p, even, odd\neven:\n    v = in.u32 x\n    br on\nodd:\n    \
+        "    b = and.b32 i, 1\n    p = setp.eq.u32 b, 0\n    br p, even, odd\neven:\n    v = in.u32 x\n    br \
+         on\nodd:\n    \
          v = in.u32 x\n    br on\non:\n",
     );
     assert_eq!(plain, r(&sides, &[]));
@@ -276,7 +277,8 @@ fn coherence_of_draws_is_by_warp_and_number() {
 fn functions_draw_from_the_same_sequence() {
     let source = "func next() -> u32 {\n    input x: u32\nentry:\n    v = in.u32 x\n    ret v\n}\n\
                   kernel k(r: ptr.global) {\n    input x: u32\nentry:\n    a = in.u32 x\n    b = call next()\n    \
-                  c = in.u32 x\n    st.global.u32 r[0], a\n    st.global.u32 r[1], b\n    st.global.u32 r[2], c\n    exit\n}\n\
+                  c = in.u32 x\n    st.global.u32 r[0], a\n    st.global.u32 r[1], b\n    st.global.u32 r[2], c\n    \
+                  exit\n}\n\
                   launch k {\n    x = draws random(0, 1000000)\n    r = buffer u32[3] const 0\n}\n";
     let through_calls = run(source).buffer("r").to_vec();
     let by_itself = run(&source.replace("call next()", "in.u32 x")).buffer("r").to_vec();
@@ -286,8 +288,10 @@ fn functions_draw_from_the_same_sequence() {
     // A uniform one stays uniform in the kernel, whatever some lanes draw elsewhere.
     let uniform = run("func next() -> u32 {\n    input x: u32 uniform\nentry:\n    v = in.u32 x\n    ret v\n}\n\
                        kernel k(r: ptr.global) {\n    input x: u32 uniform\nentry:\n    i = mov.u32 %tid\n    \
-                       p = setp.lt.u32 i, 5\n    @p b = call next()\n    a = in.u32 x\n    st.global.u32 r[i], a\n    exit\n}\n\
-                       launch k {\n    block 32\n    x = draws random(0, 1000000)\n    r = buffer u32[32] const 0\n}\n");
+                       p = setp.lt.u32 i, 5\n    @p b = call next()\n    a = in.u32 x\n    st.global.u32 r[i], a\n    \
+                       exit\n}\n\
+                       launch k {\n    block 32\n    x = draws random(0, 1000000)\n    r = buffer u32[32] const \
+                       0\n}\n");
     assert!(uniform.buffer("r").windows(2).all(|pair| pair[0] == pair[1]));
     // Only a function declares it: the launch may say what it draws nevertheless.
     let only = run("func next() -> u32 {\n    input z: u32\nentry:\n    v = in.u32 z\n    ret v\n}\n\
@@ -299,7 +303,8 @@ fn functions_draw_from_the_same_sequence() {
 #[test]
 fn scalars_arrays_and_pointers_get_what_is_written() {
     let outcome = run(
-        "kernel k(a: s8, b: u16, c: f32, d: f64, e: f16, g: pred, n: u64, v: s16[4], p: ptr, q: u64, r: ptr.global) {\nentry:\n    \
+        "kernel k(a: s8, b: u16, c: f32, d: f64, e: f16, g: pred, n: u64, v: s16[4], p: ptr, q: u64, r: ptr.global) \
+         {\nentry:\n    \
          x = cvt.s32.s8 a\n    st.global.s32 r[0], x\n    y = cvt.u32.u16 b\n    st.global.u32 r[1], y\n    \
          st.global.f32 r[2], c\n    z = cvt.rn.f32.f64 d\n    st.global.f32 r[3], z\n    w = cvt.f32.f16 e\n    \
          st.global.f32 r[4], w\n    t = selp.u32 1, 0, g\n    st.global.u32 r[5], t\n    m = cvt.u32.u64 n\n    \
@@ -344,7 +349,8 @@ fn threads_know_their_place() {
         .collect();
     let outcome = run(&format!(
         "kernel k(r: ptr.global) {{\nentry:\n    b = mad.u32 %ctaid.z, %nctaid.y, %ctaid.y\n    \
-         b = mad.u32 b, %nctaid.x, %ctaid.x\n    b = mad.u32 b, %ntid.z, %tid.z\n    b = mad.u32 b, %ntid.y, %tid.y\n    \
+         b = mad.u32 b, %nctaid.x, %ctaid.x\n    b = mad.u32 b, %ntid.z, %tid.z\n    b = mad.u32 b, %ntid.y, \
+         %tid.y\n    \
          t = mad.u32 b, %ntid.x, %tid.x\n{stores}    exit\n}}\n\
          launch k {{\n    grid 2, 3, 2\n    block 5, 2, 2\n    warp 8\n    r = buffer u32[3840] const 0\n}}\n"
     ));
@@ -362,7 +368,8 @@ fn threads_know_their_place() {
 /// FNV-1a over the buffers' bytes in parameter order, then the globals'; no names, no addresses, nothing read-only.
 #[test]
 fn the_hash_of_a_result() {
-    let source = "const c: u32[1] = { 5 }\nglobal g: u16[2] = { 1, 2 }\nkernel k(a: ptr.global, t: tex2d, n: u32, b: ptr.global) {\nentry:\n    \
+    let source = "const c: u32[1] = { 5 }\nglobal g: u16[2] = { 1, 2 }\nkernel k(a: ptr.global, t: tex2d, n: u32, b: \
+                  ptr.global) {\nentry:\n    \
                   st.global.u32 b[0], 7\n    exit\n}\nlaunch k {\n    n = 3\n    a = buffer u8[3] { 1, 2, 3 }\n    \
                   t = texture f32[1, 1] iota\n    b = buffer u32[1] const 0\n}\n";
     let fnv = |bytes: &[u8]| {
@@ -418,5 +425,5 @@ launch k {
 }
 ";
     let error = try_run(beyond, &[]).err().expect("it reaches too far");
-    assert!(error.to_string().contains("byte 12 of `rows[0]`, which has 12"), "{error}");
+    assert!(error.to_string().contains("byte 12 of `rows[0]` (12 bytes)"), "{error}");
 }

@@ -54,7 +54,7 @@ fn is_measured(machine: Machine, source: Source) -> bool {
     matches!(source, Source::Measured(on) if machine == Machine::Hopper && on.contains("H100 80GB HBM3"))
 }
 
-/// What we have measured stands where nothing is published, and nowhere else.
+/// Checks that our measurements fill only the gaps of published figures.
 #[test]
 fn hopper_has_our_own_figures_where_there_are_no_published_ones() {
     let latency = |class| Machine::Hopper.cost(class).latency;

@@ -21,7 +21,7 @@ use warpscope_core::machine::Machine;
 use warpscope_core::sim::{Progress, RunResult, Settings, SimError, Simulation};
 use warpscope_core::verify::check;
 
-/// What a run left: its numbers, and the elements of each buffer by name.
+/// Result of a run: its numbers, and the elements of each buffer by name.
 struct Outcome {
     result: RunResult,
     buffers: Vec<(String, Vec<u64>)>,

@@ -7,11 +7,11 @@ use std::fmt::Write;
 
 #[test]
 fn shared_memory_carries_values_over_a_barrier() {
-    let outcome = run(
-        "kernel k(r: ptr.global) {\n    shared t: u32[64]\nentry:\n    i = mov.u32 %tid\n    st.shared.u32 t[i], i\n    \
+    let outcome =
+        run("kernel k(r: ptr.global) {\n    shared t: u32[64]\nentry:\n    i = mov.u32 %tid\n    st.shared.u32 t[i], \
+         i\n    \
          bar.sync 0\n    j = sub.u32 63, i\n    v = ld.shared.u32 t[j]\n    st.global.u32 r[i], v\n    ret\n}\n\
-         launch k {\n    block 64\n    r = buffer u32[64] const 0\n}\n",
-    );
+         launch k {\n    block 64\n    r = buffer u32[64] const 0\n}\n");
     assert_eq!(outcome.buffer("r"), (0..64).rev().collect::<Vec<u64>>());
 }
 
@@ -40,13 +40,16 @@ fn generic_addresses_reach_every_space() {
     let outcome = run("const c: u32[2] = { 100, 200 }\nglobal g: u32[2] = { 5, 6 }\n\
          kernel k(r: ptr.global, x: ptr, a: u32[4]) {\n    shared t: u32[32]\n    local own: u32[4]\nentry:\n    \
          i = mov.u32 %tid\n    w = mul.wide.u32 i, 4\n    pt = mov.u64 t\n    pt = cvta.shared.u64 pt\n    \
-         pt = add.u64 pt, w\n    st.u32 [pt], i\n    po = mov.u64 own\n    po = cvta.local.u64 po\n    st.u32 [po + 8], i\n    \
+         pt = add.u64 pt, w\n    st.u32 [pt], i\n    po = mov.u64 own\n    po = cvta.local.u64 po\n    st.u32 [po + \
+         8], i\n    \
          bar.sync\n    s = ld.u32 [pt]\n    l = ld.u32 [po + 8]\n    pg = mov.u64 g\n    d = ld.u32 [pg + 4]\n    \
-         pc = mov.u64 c\n    e = ld.u32 [pc + 4]\n    f = ld.u32 x[i]\n    pa = mov.u64 a\n    h = ld.u32 [pa + 12]\n    \
+         pc = mov.u64 c\n    e = ld.u32 [pc + 4]\n    f = ld.u32 x[i]\n    pa = mov.u64 a\n    h = ld.u32 [pa + \
+         12]\n    \
          back = cvta.to.shared.u64 pt\n    n = ld.shared.u32 [back]\n    \
          v = add.u32 s, l\n    v = add.u32 v, d\n    v = add.u32 v, e\n    v = add.u32 v, f\n    v = add.u32 v, h\n    \
          v = add.u32 v, n\n    st.global.u32 r[i], v\n    exit\n}\n\
-         launch k {\n    block 32\n    r = buffer u32[32] const 0\n    x = buffer u32[32] iota\n    a = { 0, 0, 0, 1000 }\n}\n");
+         launch k {\n    block 32\n    r = buffer u32[32] const 0\n    x = buffer u32[32] iota\n    a = { 0, 0, 0, \
+         1000 }\n}\n");
     assert_eq!(outcome.buffer("r"), (0..32).map(|i| 4 * i + 1206).collect::<Vec<u64>>());
 }
 
@@ -62,10 +65,12 @@ fn widths_and_signs_of_loads_and_stores() {
             let values: Vec<u64> = (0..64).map(|_| draws.integer(width(ty))).collect();
             let list: Vec<String> = values.iter().map(u64::to_string).collect();
             let source = format!(
-                "kernel k(x: ptr.global, r: ptr.global, s: ptr.global) {{\n    reg v: {wide}\nentry:\n    i = mov.u32 %tid\n    \
+                "kernel k(x: ptr.global, r: ptr.global, s: ptr.global) {{\n    reg v: {wide}\nentry:\n    i = mov.u32 \
+                 %tid\n    \
                  v = ld.global.{ty} x[i]\n    st.global.{wide} r[i], v\n    v = not.b{width} v\n    \
                  st.global.{ty} s[i], v\n    exit\n}}\nlaunch k {{\n    block 64\n    \
-                 x = buffer b{narrow}[64] {{ {} }}\n    r = buffer b{width}[64] const 0\n    s = buffer b{narrow}[64] const 0\n}}\n",
+                 x = buffer b{narrow}[64] {{ {} }}\n    r = buffer b{width}[64] const 0\n    s = buffer b{narrow}[64] \
+                 const 0\n}}\n",
                 list.join(", "),
                 width = width(wide),
                 narrow = width(ty),
@@ -93,7 +98,8 @@ fn vectors_of_every_type() {
             let backwards: Vec<&str> = names.iter().rev().copied().collect();
             let source = format!(
                 "kernel k(x: ptr.global, r: ptr.global) {{\nentry:\n    i = mov.u32 %tid\n    \
-                 {{{}}} = ld.global.v{count}.{ty} x[{count}*i]\n    st.global.v{count}.{ty} r[{count}*i], {{{}}}\n    exit\n}}\n\
+                 {{{}}} = ld.global.v{count}.{ty} x[{count}*i]\n    st.global.v{count}.{ty} r[{count}*i], {{{}}}\n    \
+                 exit\n}}\n\
                  launch k {{\n    block 8\n    x = buffer {ty}[32] iota\n    r = buffer {ty}[32] const 0\n}}\n",
                 names.join(", "),
                 backwards.join(", "),
@@ -139,7 +145,8 @@ fn arithmetic_yields_one_nan() {
          o = sub.f32 inf, inf\n    q = and.b32 o, 0xFFFFFFFF\n    st.global.b32 r[4], q\n    \
          old = atom.global.exch.f32 x[1], n\n    after = ld.global.b32 x[1]\n    st.global.b32 r[5], after\n    \
          f = abs.f32 f\n    st.global.f32 r[6], f\n    f = ld.global.f32 x[0]\n    f = max.f32 f, f\n    \
-         st.global.f32 r[7], f\n    red.global.add.f32 x[2], 1.0\n    sum = ld.global.b32 x[2]\n    st.global.b32 r[8], sum\n    \
+         st.global.f32 r[7], f\n    red.global.add.f32 x[2], 1.0\n    sum = ld.global.b32 x[2]\n    st.global.b32 \
+         r[8], sum\n    \
          a = mul.f32 f, 1.0\n    p = setp.eq.u32 %laneid, 0\n    b = selp.f32 a, 1.0, p\n    m = mov.f32 b\n    \
          st.global.f32 r[9], m\n    g = cvt.f64.f32 n\n    st.global.f64 w[0], g\n    u = cvt.f16.f32 f\n    \
          st.global.f16 w[4], u\n    exit\n}\n\
@@ -158,8 +165,10 @@ fn moves_keep_the_bits_of_a_nan() {
         ("f64", "b64", 0xFFF0_0000_1234_5678, "0dFFF0000012345678"),
     ] {
         let mut source = format!(
-            "const c: {bits}[1] = {{ {nan:#x} }}\nfunc same(v: {ty}) -> {ty} {{\nentry:\n    b = mov.{ty} v\n    ret b\n}}\n\
-             kernel k(a: {ty}, v: {ty}[1], x: ptr.global, r: ptr.global) {{\n    input draw: {ty}\n    shared t: {ty}[4]\n    \
+            "const c: {bits}[1] = {{ {nan:#x} }}\nfunc same(v: {ty}) -> {ty} {{\nentry:\n    b = mov.{ty} v\n    ret \
+             b\n}}\n\
+             kernel k(a: {ty}, v: {ty}[1], x: ptr.global, r: ptr.global) {{\n    input draw: {ty}\n    shared t: \
+             {ty}[4]\n    \
              local own: {ty}[4]\nentry:\n    p = setp.lt.u32 %laneid, 32\n    f = ld.global.{ty} x[0]\n"
         );
         let mut count = 0;
@@ -219,7 +228,8 @@ fn textures() {
             "kernel k(t: tex2d, c: ptr.global, r: ptr.global) {{\nentry:\n    i = mov.u32 %tid\n    \
              {{x, y}} = ld.global.v2.{ty} c[2*i]\n    {{a, b, d, e}} = {suffix} t, x, y\n    \
              st.global.v4.f32 r[4*i], {{a, b, d, e}}\n    exit\n}}\nlaunch k {{\n    block 64\n    \
-             t = texture f32[{columns}, {rows}] iota\n    c = buffer b32[128] {{ {} }}\n    r = buffer f32[256] const 0\n}}\n",
+             t = texture f32[{columns}, {rows}] iota\n    c = buffer b32[128] {{ {} }}\n    r = buffer f32[256] const \
+             0\n}}\n",
             list.join(", ")
         );
         let outcome = run(&source);
@@ -236,7 +246,7 @@ fn textures() {
     }
 }
 
-/// What an atomic leaves in its place.
+/// Value that an atomic leaves in its place.
 fn atomic(op: &str, ty: &str, old: u64, first: u64, second: u64) -> u64 {
     let bits = width(ty);
     let mask = u64::MAX >> (64 - bits);
@@ -345,7 +355,8 @@ fn check_atomic(op: &str, ty: &str, space: &str) {
     let mut source = format!(
         "kernel k(x: ptr.global, y: ptr.global, z: ptr.global, r: ptr.global) {{\n    shared t: {ty}[4]\nentry:\n    \
          i = mov.u32 %tid\n    j = and.b32 i, 3\n    a = ld.global.{ty} y[i]\n    b = ld.global.{ty} z[i]\n    \
-         few = setp.lt.u32 i, 4\n    five = rem.u32 i, 5\n    on = setp.ne.u32 five, 3\n    init = ld.global.{ty} x[j]\n    \
+         few = setp.lt.u32 i, 4\n    five = rem.u32 i, 5\n    on = setp.ne.u32 five, 3\n    init = ld.global.{ty} \
+         x[j]\n    \
          @few st.shared.{ty} t[i], init\n    \
          @on o = {} {place}, a{second_operand}\n    @on st.global.{ty} r[i], o\n",
         opcode("atom"),
@@ -403,11 +414,12 @@ fn no_index_reaches_another_buffer() {
         let source = format!(
             "kernel k(w: ptr.global, x: ptr.global, y: ptr.global, n: u32) {{\nentry:\n    i = {}\n    \
              v = ld.global.u32 x[i]\n    st.global.u32 y[0], v\n    exit\n}}\n\
-             launch k {{\n    w = buffer u32[8] iota\n    x = buffer u32[8] iota\n    y = buffer u32[8] iota\n    n = 1\n}}\n",
+             launch k {{\n    w = buffer u32[8] iota\n    x = buffer u32[8] iota\n    y = buffer u32[8] iota\n    n = \
+             1\n}}\n",
             if index.starts_with('-') { format!("mul.s32 n, {index}") } else { format!("mul.u32 n, {index}") }
         );
         let error = try_run(&source, &[]).err().unwrap_or_else(|| panic!("x[{index}] is inside of something"));
-        assert!(error.message.contains("`x`, which has 32"), "x[{index}]: {error}");
+        assert!(error.message.contains("`x` (32 bytes)"), "x[{index}]: {error}");
     }
 }
 
@@ -415,11 +427,14 @@ fn no_index_reaches_another_buffer() {
 #[test]
 fn addresses_are_sums_of_64_bits() {
     let outcome = run(
-        "kernel k(x: ptr.global, r: ptr.global) {\nentry:\n    m1 = mov.s32 -1\n    u1 = mov.u32 1\n    h = mov.s16 -3\n    \
-         b = mov.u8 200\n    w = mov.s64 -100\n    big = mov.u32 4294967295\n    far = cvt.u64.u32 big\n    back = neg.s64 far\n    \
+        "kernel k(x: ptr.global, r: ptr.global) {\nentry:\n    m1 = mov.s32 -1\n    u1 = mov.u32 1\n    h = mov.s16 \
+         -3\n    \
+         b = mov.u8 200\n    w = mov.s64 -100\n    big = mov.u32 4294967295\n    far = cvt.u64.u32 big\n    back = \
+         neg.s64 far\n    \
          a = ld.global.u32 x[m1 + 5]\n    c = ld.global.u32 x[u1 + m1]\n    d = ld.global.u32 x[b + 2*w + 7]\n    \
          e = ld.global.u32 x[-h + 2]\n    f = ld.global.u32 x[big + back + 3]\n    g = ld.global.u32 [x + 8]\n    \
-         p = add.u64 x, 64\n    i = ld.global.u32 [p - 12]\n    j = ld.global.u32 p[m1]\n    n = ld.global.u16 x[2*u1 + 6]\n    \
+         p = add.u64 x, 64\n    i = ld.global.u32 [p - 12]\n    j = ld.global.u32 p[m1]\n    n = ld.global.u16 x[2*u1 \
+         + 6]\n    \
          st.global.v4.u32 r[0], {a, c, d, e}\n    st.global.v4.u32 r[4], {f, g, i, j}\n    o = cvt.u32.u16 n\n    \
          st.global.u32 r[8], o\n    exit\n}\n\
          launch k {\n    x = buffer u32[64] iota\n    r = buffer u32[9] const 0\n}\n",

@@ -27,7 +27,8 @@ impl Draws {
         self.0.below(end)
     }
 
-    /// An integer of so many bits: 0, 1, the ends of both ranges and their neighbours, powers of two, small numbers, any.
+    /// An integer of so many bits: 0, 1, the ends of both ranges and their neighbours, powers of
+    /// two, small numbers, any.
     pub fn integer(&mut self, width: u32) -> u64 {
         let mask = u64::MAX >> (64 - width);
         let highest = 1u64 << (width - 1);
@@ -147,8 +148,8 @@ pub fn check(operation: &str, types: &[&str], to: &str, reference: impl Fn(&[u64
     check_on(operation, types, to, &operands, reference);
 }
 
-/// Checks an operation on these operands against a reference; also as passes evaluate it, where it is one instruction on
-/// constants.
+/// Checks an operation on these operands against a reference; also as passes evaluate it, where it
+/// is one instruction on constants.
 pub fn check_on(operation: &str, types: &[&str], to: &str, operands: &[Vec<u64>], reference: impl Fn(&[u64]) -> u64) {
     let constant = constant_operation(operation);
     for (at, (tuple, found)) in operands.iter().zip(computed(operation, types, to, operands)).enumerate() {

@@ -32,7 +32,7 @@ impl Profiles {
         found
     }
 
-    /// What was measured is a good declaration: nothing is wrong with it, and it survives being printed.
+    /// Checks that the measured profile is a good declaration: it verifies and survives being printed.
     fn can_be_declared(&self, collector: &Collector) {
         let mut declared = self.module.clone();
         profile::declare(&mut declared, &collector.profile());
@@ -179,7 +179,8 @@ fn a_diamond_a_switch_and_a_guard() {
 fn zeros_of_every_type_and_of_both_signs() {
     let source = "kernel k(x: ptr.global) {\nentry:\n    a = ld.global.f32 x[%tid]\n    b = neg.f32 a\n    \
                   c = cvt.f64.f32 b\n    d = cvt.f16.f32 b\n    e = mov.b32 b\n    f = cvt.u64.u32 %tid\n    \
-                  g = cvt.u16.u32 %tid\n    exit\n}\nlaunch k {\n    block 4\n    x = buffer f32[4] { 0, -0.0, 1, nan }\n}\n"
+                  g = cvt.u16.u32 %tid\n    exit\n}\nlaunch k {\n    block 4\n    x = buffer f32[4] { 0, -0.0, 1, nan \
+                  }\n}\n"
         .replace("x[%tid]", "x[i]")
         .replace("entry:\n", "entry:\n    i = mov.u32 %tid\n");
     let profiles = Profiles::of(&source, &Settings::default());
@@ -195,7 +196,8 @@ fn functions_have_profiles_of_their_own() {
     let source = "func f(n: u32, last: pred) -> u32 {\nentry:\n    br last, out, head\nout:\n    exit\nhead:\n    \
                   n = sub.u32 n, 1\n    p = setp.gt.u32 n, 0\n    br p, head, done\ndone:\n    ret n\n}\n\
                   kernel k() {\nentry:\n    i = mov.u32 %laneid\n    b = and.b32 i, 1\n    p = setp.eq.u32 b, 0\n    \
-                  br p, call_it, join\ncall_it:\n    v = call f(3, 0)\n    br join\njoin:\n    q = setp.eq.u32 i, 7\n    \
+                  br p, call_it, join\ncall_it:\n    v = call f(3, 0)\n    br join\njoin:\n    q = setp.eq.u32 i, \
+                  7\n    \
                   w = call f(1, q)\n    exit\n}\nlaunch k {\n    warp 8\n    block 16\n}\n";
     let profiles = Profiles::of(source, &Settings::default());
     // Lane 7 parts from the others in the second of two calls.
@@ -226,7 +228,8 @@ fn functions_have_profiles_of_their_own() {
 #[test]
 fn recursion_and_slots_used_again() {
     // Each of 70 blocks sums 3 + 2 + 1 by recursion: more blocks than are resident at a time.
-    let source = "func sum(n: u32) -> u32 {\nentry:\n    p = setp.eq.u32 n, 0\n    br p, zero, more\nzero:\n    ret n\nmore:\n    \
+    let source = "func sum(n: u32) -> u32 {\nentry:\n    p = setp.eq.u32 n, 0\n    br p, zero, more\nzero:\n    ret \
+                  n\nmore:\n    \
                   m = sub.u32 n, 1\n    s = call sum(m)\n    t = add.u32 s, n\n    ret t\n}\n\
                   kernel k(r: ptr.global) {\nentry:\n    s = call sum(3)\n    st.global.u32 r[0], s\n    ret\n}\n\
                   launch k {\n    grid 70\n    block 8\n    warp 8\n    r = buffer u32[1] const 0\n}\n";
@@ -236,8 +239,9 @@ fn recursion_and_slots_used_again() {
     assert_eq!(profiles.paths("k"), [("entry".to_string(), (560, 70))]);
 }
 
-/// A kernel for warps of 8 lanes that loads `count` registers side by side, `a` first. Each element of them, by lane and
-/// number, is zero where `is_zero` says so. `between` comes before the last load.
+/// A kernel for warps of 8 lanes that loads `count` registers side by side, `a` first. Each element
+/// of them, by lane and number, is zero where `is_zero` says so. `between` comes before the last
+/// load.
 fn side_by_side(count: usize, warps: usize, between: &str, is_zero: impl Fn(usize, usize) -> bool) -> Profiles {
     let loads: String = ["a", "b", "c", "d"][..count]
         .iter()

@@ -1,4 +1,4 @@
-//! What a run counts, on programs small enough to count by hand: sectors, bank conflicts, cache hits, active lanes, idle
+//! Counts of a run, on programs small enough to count by hand: sectors, bank conflicts, cache hits, active lanes, idle
 //! cycles and their causes, loads and stores by space; for the launch, for each block and for each instruction.
 
 use super::{Outcome, run, try_run_on};
@@ -8,10 +8,12 @@ fn run_on(machine: Machine, source: &str, settings: &[&str]) -> Outcome {
     try_run_on(machine, source, settings).unwrap_or_else(|error| panic!("{error}\n{source}"))
 }
 
-/// One warp that knows its lane as `i`, a buffer `x` of 4 KiB, 4 KiB of shared memory `t`, 64 bytes of local memory `own`.
+/// One warp that knows its lane as `i`, a buffer `x` of 4 KiB, 4 KiB of shared memory `t`, 64 bytes
+/// of local memory `own`.
 fn one_warp(body: &str) -> String {
     format!(
-        "kernel k(x: ptr.global) {{\n    shared t: u32[1024]\n    local own: u32[16]\nentry:\n    i = mov.u32 %tid\n{body}    \
+        "kernel k(x: ptr.global) {{\n    shared t: u32[1024]\n    local own: u32[16]\nentry:\n    i = mov.u32 \
+         %tid\n{body}    \
          exit\n}}\nlaunch k {{\n    block 32\n    x = buffer u32[1024] iota\n}}\n"
     )
 }
@@ -56,7 +58,8 @@ fn sectors_of_a_request() {
 #[test]
 fn a_guard_takes_lanes_out_of_a_request() {
     let result = run(&one_warp(
-        "    p = setp.lt.u32 i, 8\n    q = setp.gt.u32 i, 40\n    @p v = ld.global.u32 x[i]\n    @q w = ld.global.u32 x[i]\n    \
+        "    p = setp.lt.u32 i, 8\n    q = setp.gt.u32 i, 40\n    @p v = ld.global.u32 x[i]\n    @q w = ld.global.u32 \
+         x[i]\n    \
          @!q u = ld.global.u32 x[i]\n",
     ))
     .result;
@@ -127,8 +130,10 @@ fn wide_shared_accesses_take_passes_without_conflicts() {
     let one = cycles("st.shared.u32 t[i], i");
     assert_eq!(cycles("st.shared.v2.u32 t[2*i], {i, i}"), one + 1);
     assert_eq!(cycles("st.shared.v4.u32 t[4*i], {i, i, i, i}"), one + 3);
-    let both = "kernel k(o: ptr.global) {\n    shared s: u64[128]\nentry:\n    t = mov.u32 %tid\n    a = ld.shared.u64 s[t]\n    \
-         {b, c, d, e} = ld.shared.v4.u32 s[4*t]\n    f = cvt.u32.u64 a\n    g = add.u32 f, b\n    st.global.u32 o[t], g\n    \
+    let both = "kernel k(o: ptr.global) {\n    shared s: u64[128]\nentry:\n    t = mov.u32 %tid\n    a = \
+                ld.shared.u64 s[t]\n    \
+         {b, c, d, e} = ld.shared.v4.u32 s[4*t]\n    f = cvt.u32.u64 a\n    g = add.u32 f, b\n    st.global.u32 o[t], \
+         g\n    \
          ret\n}\nlaunch k {\n    block 32\n    o = buffer u32[32] const 0\n}\n";
     let result = try_run_on(Machine::Ampere, both, &[]).expect("it runs").result;
     assert_eq!((result.cycles, result.shared_bank_conflicts), (51, 0));
@@ -160,9 +165,12 @@ fn loads_and_stores_by_space() {
     let result = run(
         "const c: u32[4] = { 1, 2, 3, 4 }\nkernel k(a: u32[2], x: ptr.global, g: ptr) {\n    shared t: u32[32]\n    \
          local own: u32[2]\nentry:\n    i = mov.u32 %tid\n    v = ld.const.u32 c[1]\n    v = ld.param.u32 a[1]\n    \
-         v = ld.global.u32 x[i]\n    st.shared.u32 t[i], v\n    v = ld.shared.u32 t[i]\n    st.local.u32 own[0], v\n    \
-         v = ld.local.u32 own[0]\n    v = ld.local.u32 own[1]\n    pt = mov.u64 t\n    w = ld.u32 [pt]\n    w = ld.u32 g[i]\n    \
-         st.u32 [pt + 4], w\n    st.u32 g[i], w\n    st.global.u32 x[i], w\n    red.global.add.u32 x[0], 1\n    exit\n}\n\
+         v = ld.global.u32 x[i]\n    st.shared.u32 t[i], v\n    v = ld.shared.u32 t[i]\n    st.local.u32 own[0], \
+         v\n    \
+         v = ld.local.u32 own[0]\n    v = ld.local.u32 own[1]\n    pt = mov.u64 t\n    w = ld.u32 [pt]\n    w = \
+         ld.u32 g[i]\n    \
+         st.u32 [pt + 4], w\n    st.u32 g[i], w\n    st.global.u32 x[i], w\n    red.global.add.u32 x[0], 1\n    \
+         exit\n}\n\
          launch k {\n    block 32\n    a = { 1, 2 }\n    x = buffer u32[32] iota\n    g = buffer u32[32] iota\n}\n",
     )
     .result;
@@ -206,8 +214,8 @@ fn a_load_waits_for_the_level_that_has_it() {
 
 #[test]
 fn sectors_and_passes_hold_the_scheduler() {
-    // Ampere. i at 0; the load waits for it until 4, and 32 sectors hold the scheduler until 36; the last of them is there
-    // 31 cycles later than one alone would be, at 4 + 290 + 31 = 325.
+    // Ampere. i at 0; the load waits for it until 4, and 32 sectors hold the scheduler until 36;
+    // the last of them is there 31 cycles later than one alone would be, at 4 + 290 + 31 = 325.
     let source = one_warp("    v = ld.global.u32 x[8*i]\n    v = add.u32 v, 1\n");
     let result = run_on(Machine::Ampere, &source, &[]).result;
     let cycles: Vec<u64> = result.instructions.iter().map(|inst| inst.cycles).collect();
@@ -272,7 +280,8 @@ fn the_first_level_keeps_sectors_and_forgets_the_oldest_line() {
     assert_eq!(hits(&(load(0) + "    red.global.add.u32 x[0], 5\n" + &load(0))), 0);
     // 192 KiB hold 1536 lines. With all of them there and the first one read again, the next new line takes the second
     // one's place.
-    let source = "kernel k(x: ptr.global) {\nentry:\n    k = mov.u32 0\n    br fill\nfill:\n    v = ld.global.u32 x[32*k]\n    \
+    let source = "kernel k(x: ptr.global) {\nentry:\n    k = mov.u32 0\n    br fill\nfill:\n    v = ld.global.u32 \
+                  x[32*k]\n    \
                   k = add.u32 k, 1\n    p = setp.lt.u32 k, 1536\n    br p, fill, behind\nbehind:\n    \
                   v = ld.global.u32 x[0]\n    v = ld.global.u32 x[49152]\n    v = ld.global.u32 x[0]\n    \
                   v = ld.global.u32 x[32]\n    exit\n}\nlaunch k {\n    x = buffer u32[49184] iota\n}\n";
@@ -285,7 +294,8 @@ fn the_first_level_keeps_sectors_and_forgets_the_oldest_line() {
         let source = format!(
             "kernel k(x: ptr.global) {{\nentry:\n    k = mov.u32 0\n    round = mov.u32 0\n    br next\nnext:\n    \
              v = ld.global.u32 x[32*k]\n    k = add.u32 k, 1\n    p = setp.lt.u32 k, {lines}\n    br p, next, again\n\
-             again:\n    k = mov.u32 0\n    round = add.u32 round, 1\n    q = setp.lt.u32 round, 2\n    br q, next, done\n\
+             again:\n    k = mov.u32 0\n    round = add.u32 round, 1\n    q = setp.lt.u32 round, 2\n    br q, next, \
+             done\n\
              done:\n    exit\n}}\nlaunch k {{\n    x = buffer u32[{}] iota\n}}\n",
             32 * lines
         );
@@ -300,8 +310,10 @@ fn the_first_level_keeps_sectors_and_forgets_the_oldest_line() {
 fn divergence_by_branch_and_block() {
     // Lane i goes round i mod 4 + 1 times; a switch then parts the lanes in three.
     let source = one_warp(
-        "    n = and.b32 i, 3\n    br head\nhead:\n    p = setp.eq.u32 n, 0\n    n = sub.u32 n, 1\n    br p, behind, head\n\
-         behind:\n    m = rem.u32 i, 3\n    switch m, a, b, c\na:\n    br done\nb:\n    br done\nc:\n    br done\ndone:\n",
+        "    n = and.b32 i, 3\n    br head\nhead:\n    p = setp.eq.u32 n, 0\n    n = sub.u32 n, 1\n    br p, behind, \
+         head\n\
+         behind:\n    m = rem.u32 i, 3\n    switch m, a, b, c\na:\n    br done\nb:\n    br done\nc:\n    br \
+         done\ndone:\n",
     );
     let result = run(&source).result;
     // The branch of the loop is executed four times, by 32, 24, 16 and 8 lanes; the last time all of them leave.
@@ -322,7 +334,8 @@ fn divergence_by_branch_and_block() {
 #[test]
 fn every_block_is_listed() {
     let result = run("func f(n: u32) -> u32 {\nentry:\n    m = add.u32 n, 1\n    ret m\n}\n\
-                      kernel k(x: ptr.global) {\nentry:\n    p = setp.eq.u32 %ntid, 1000\n    br p, never, done\nnever:\n    br done\n\
+                      kernel k(x: ptr.global) {\nentry:\n    p = setp.eq.u32 %ntid, 1000\n    br p, never, \
+                      done\nnever:\n    br done\n\
                       done:\n    v = call f(1)\n    st.global.u32 x[0], v\n    exit\n}\n\
                       launch k {\n    block 8\n    x = buffer u32[1] const 0\n}\n")
     .result;
@@ -339,12 +352,15 @@ fn the_parts_add_up_to_the_whole() {
     let source = "func twice(n: u32) -> u32 {\nentry:\n    m = mul.u32 n, 2\n    ret m\n}\n\
                   kernel k(x: ptr.global, y: ptr.global) {\n    shared t: u32[64]\n    input p: pred\nentry:\n    \
                   i = mad.u32 %ctaid, %ntid, %tid\n    j = mov.u32 %tid\n    v = ld.global.u32 x[i]\n    \
-                  st.shared.u32 t[j], v\n    bar.sync\n    k = sub.u32 63, j\n    w = ld.shared.u32 t[k]\n    br loop\nloop:\n    \
+                  st.shared.u32 t[j], v\n    bar.sync\n    k = sub.u32 63, j\n    w = ld.shared.u32 t[k]\n    br \
+                  loop\nloop:\n    \
                   w = call twice(w)\n    q = in.pred p\n    z = and.b32 w, 63\n    @q w = ld.global.u32 x[z]\n    \
                   f = cvt.rn.f32.u32 w\n    g = sqrt.rn.f32 f\n    h = div.rn.f32 g, f\n    u = cvt.rzi.u32.f32 h\n    \
-                  w = add.u32 w, u\n    j = sub.u32 j, 1\n    more = setp.gt.s32 j, 0\n    br more, loop, done\ndone:\n    \
+                  w = add.u32 w, u\n    j = sub.u32 j, 1\n    more = setp.gt.s32 j, 0\n    br more, loop, \
+                  done\ndone:\n    \
                   red.global.add.u32 y[0], w\n    exit\n}\n\
-                  launch k {\n    grid 3\n    block 64\n    p = draws true 0.5 coherence 0.5\n    x = buffer u32[192] iota\n    \
+                  launch k {\n    grid 3\n    block 64\n    p = draws true 0.5 coherence 0.5\n    x = buffer u32[192] \
+                  iota\n    \
                   y = buffer u32[1] const 0\n}\n";
     for machine in Machine::ALL {
         for settings in [&[][..], &["warp=8"], &["l1=off", "warp=16"]] {

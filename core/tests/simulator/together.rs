@@ -1,5 +1,5 @@
-//! Votes, shuffles, matches and reductions under the active mask, under member masks, in warps of 8, 16 and 32 lanes, against the
-//! PTX manual's definitions lane by lane; and barriers.
+//! Votes, shuffles, matches and reductions under the active mask, under member masks, in warps of
+//! 8, 16 and 32 lanes, against the PTX manual's definitions lane by lane; and barriers.
 
 use super::operands::Draws;
 use super::{run, run_blocks};
@@ -47,9 +47,9 @@ impl Warp {
     }
 }
 
-/// Runs `operation`, which assigns `$` from `a`, `b`, `c` (words), `p` (a predicate, whether `a` is odd) and `m` (a
-/// member mask), for blocks of warps of every size with drawn operands and active lanes, and compares each lane with the
-/// reference. Lanes that are not active keep 77.
+/// Runs `operation`, which assigns `$` from `a`, `b`, `c` (words), `p` (a predicate, whether `a` is
+/// odd) and `m` (a member mask), for blocks of warps of every size with drawn operands and active
+/// lanes, and compares each lane with the reference. Lanes that are not active keep 77.
 fn check(operation: &str, member_masks: bool, reference: impl Fn(&Warp, usize) -> u64) {
     let mut draws = Draws::new(operation.len() as u64);
     for (size, threads) in [(32u32, 32usize), (32, 80), (16, 16), (16, 40), (8, 8), (8, 20)] {
@@ -71,7 +71,8 @@ fn check(operation: &str, member_masks: bool, reference: impl Fn(&Warp, usize) -
         let buffer =
             |name: &str, at: usize| format!("    {name} = buffer u32[{threads}] {{ {} }}\n", list(&columns[at]));
         let source = format!(
-            "kernel k(x: ptr.global, y: ptr.global, z: ptr.global, on: ptr.global, masks: ptr.global, r: ptr.global) {{\n\
+            "kernel k(x: ptr.global, y: ptr.global, z: ptr.global, on: ptr.global, masks: ptr.global, r: ptr.global) \
+             {{\n\
              entry:\n    i = mov.u32 %tid\n    a = ld.global.u32 x[i]\n    b = ld.global.u32 y[i]\n    \
              c = ld.global.u32 z[i]\n    m = ld.global.u32 masks[i]\n    o = ld.global.u32 on[i]\n    \
              odd = and.b32 a, 1\n    p = setp.eq.u32 odd, 1\n    q = setp.ne.u32 o, 0\n    v = mov.u32 77\n    \
@@ -261,7 +262,8 @@ fn shuffles() {
 fn groups_of_lanes_work_under_masks_of_their_own() {
     let outcome = run_blocks(
         "    shared count: u32[4]",
-        "    key = and.b32 i, 3\n    peers = match.any.sync.b32 key, 0xFFFFFFFF\n    before = mov.u32 %lanemask_lt\n    mine = and.b32 peers, before\n    \
+        "    key = and.b32 i, 3\n    peers = match.any.sync.b32 key, 0xFFFFFFFF\n    before = mov.u32 \
+         %lanemask_lt\n    mine = and.b32 peers, before\n    \
          rank = popc.b32 mine\n    leads = setp.eq.u32 rank, 0\n    size = popc.b32 peers\n    \
          @leads old = atom.shared.add.u32 count[key], size\n    low = brev.b32 peers\n    leader = clz.b32 low\n    \
          base = shfl.sync.idx.b32 old, leader, 31, peers\n    place = add.u32 base, rank\n    \
@@ -282,7 +284,8 @@ fn a_warps_sum_by_shuffles() {
         }
         let source = format!(
             "kernel k(r: ptr.global) {{\nentry:\n    w = mov.u32 %warpid\n    v = mov.u32 %tid\n{steps}    \
-             p = setp.eq.u32 %laneid, 0\n    @p st.global.u32 r[w], v\n    exit\n}}\nlaunch k {{\n    warp {size}\n    block {}\n    \
+             p = setp.eq.u32 %laneid, 0\n    @p st.global.u32 r[w], v\n    exit\n}}\nlaunch k {{\n    warp \
+             {size}\n    block {}\n    \
              r = buffer u32[3] const 0\n}}\n",
             3 * size
         );
@@ -297,7 +300,8 @@ fn a_warps_sum_by_shuffles() {
 fn barriers_by_number_and_count() {
     let outcome = run(
         "kernel k(r: ptr.global) {\n    shared t: u32[96]\nentry:\n    i = mov.u32 %tid\n    w = mov.u32 %warpid\n    \
-         s = mov.u32 0\n    round = mov.u32 0\n    p = setp.lt.u32 w, 2\n    br again\nagain:\n    v = add.u32 i, round\n    \
+         s = mov.u32 0\n    round = mov.u32 0\n    p = setp.lt.u32 w, 2\n    br again\nagain:\n    v = add.u32 i, \
+         round\n    \
          st.shared.u32 t[i], v\n    br p, pair, all\npair:\n    bar.sync 3, 64\n    j = xor.b32 i, 32\n    \
          o = ld.shared.u32 t[j]\n    s = add.u32 s, o\n    br all\nall:\n    bar.sync\n    j = sub.u32 95, i\n    \
          o = ld.shared.u32 t[j]\n    s = add.u32 s, o\n    bar.sync 0\n    round = add.u32 round, 1\n    \
@@ -308,8 +312,8 @@ fn barriers_by_number_and_count() {
     assert_eq!(outcome.buffer("r"), (0..96).map(sum).collect::<Vec<u64>>());
 }
 
-/// What is asked of all threads at a barrier: of several blocks, of the last warp's few lanes, of a barrier for some warps
-/// only, one answer after the other.
+/// Checks reductions of all threads at a barrier: of several blocks, of the last warp's few lanes,
+/// of a barrier for some warps only, one answer after the other.
 #[test]
 fn barriers_that_ask_all_threads() {
     let outcome =

@@ -197,7 +197,7 @@ const OPTIMIZE_OPTIONS: &[&str] = &["from", "passes", "kernel", "knobs", "fastMa
 const INSPECT_OPTIONS: &[&str] = &["from", "passes", "kernel", "knobs", "fastMath", "profile", "stop", "choices"];
 const SIMULATE_OPTIONS: &[&str] = &["from", "kernel", "dump", "profile"];
 
-/// Where profile-driven passes get their frequencies from.
+/// Source of the frequencies for profile-driven passes.
 #[derive(Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum ProfileSource {

@@ -1,4 +1,4 @@
-//! What there is to choose from, as the core lists it.
+//! Choices that the page offers, as the core lists them.
 
 use warpscope_core::machine::{Figure as CoreFigure, Machine, Source};
 use warpscope_core::pass::{Knob, KnobKind, PASSES, PIPELINES, Phase};

@@ -60,7 +60,7 @@ const MOST_CAUSES: usize = 8;
 /// Blocks whose branches decide about one block, of which more are not told.
 const MOST_DECIDING: usize = 8;
 
-/// What differs between the lanes of a warp, and who decides what runs.
+/// Divergent values of a warp, and the branches that decide what runs.
 struct Lanes {
     values: Values,
     divergence: Divergence,

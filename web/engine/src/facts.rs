@@ -1,4 +1,4 @@
-//! What the facts of remarks are called for people. The names in a remark are those of its JSON.
+//! Names of the facts of remarks for people. The names in a remark are those of its JSON.
 
 /// Each fact of every pass, in the order of its name, with its words.
 const WORDS: &[(&str, &str)] = &[

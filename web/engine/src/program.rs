@@ -10,11 +10,11 @@ use crate::message::{Diagnostic, Language};
 
 /// A program as far as it could be read.
 pub struct Loaded {
-    /// What the source is written in.
+    /// Language of the source.
     pub language: Language,
     /// The program; parts with mistakes are missing.
     pub module: Module,
-    /// What is wrong.
+    /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
     /// Whether the program may be used.
     pub is_usable: bool,

@@ -15,7 +15,7 @@ pub fn link(shared: &Shared) -> Result<String, String> {
     link::encode(&document(shared)).map_err(|error| error.to_string())
 }
 
-/// What a link opens, or why it opens nothing.
+/// Opens a link, or says why it opens nothing.
 pub fn open(text: &str) -> Result<Shared, String> {
     let document = link::decode(text).map_err(|error| error.to_string())?;
     if document.pipeline.len() > MOST_STAGES {

@@ -46,7 +46,7 @@ pub fn run_total(program: &Program, settings: &Settings) -> Result<Counts, Strin
     run(program, settings).map(|run| run.total)
 }
 
-/// What a run of a kernel measures: how often its edges, paths and zeros occur, and how often warps part.
+/// Measures a run of a kernel: how often its edges, paths and zeros occur, and how often warps diverge.
 pub fn measure(module: &Module, kernel: Func, settings: &Settings) -> Result<Profile, String> {
     report::measure(module, kernel, &core_settings(settings)?, machine(settings)?).map_err(say)
 }
@@ -55,9 +55,9 @@ pub fn measure(module: &Module, kernel: Func, settings: &Settings) -> Result<Pro
 pub struct Prepared {
     /// The program.
     pub module: Module,
-    /// What is launched.
+    /// Kernel to launch.
     pub kernel: Func,
-    /// Where its instructions are written.
+    /// Lines of its instructions.
     pub lines: Lines,
     simulation: Simulation,
 }
@@ -106,7 +106,7 @@ pub fn run_module(module: &Module, kernel: Func, settings: &Settings) -> Result<
     Ok(simulation.result())
 }
 
-/// The same, with what ran how often in the kernel.
+/// Measures a run, with the counts of the kernel's parts.
 pub fn profiled(module: &Module, kernel: Func, settings: &Settings) -> Result<(RunResult, ProfileReport), String> {
     let wanted = Wanted { dump: false, profile: true };
     let report = report::simulate(module, kernel, &core_settings(settings)?, machine(settings)?, wanted);

@@ -1,4 +1,4 @@
-//! What a person may turn for a run: the inputs, buffers and textures of a launch whose values are not a plain list.
+//! Values that a person may change for a run: the inputs, buffers and textures of a launch whose values are not a plain list.
 
 use std::collections::BTreeSet;
 

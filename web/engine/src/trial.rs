@@ -33,7 +33,7 @@ pub fn try_pipeline(trial: &Trial, clock: fn() -> f64) -> Tried {
     Tried { refused, graph: view.graph, instructions, runs }
 }
 
-/// What the program counts at each point. One that does not end at a point is not tried at those behind it: each would
+/// Counts of the program at each point. One that does not end at a point is not tried at later ones: each would
 /// take as long.
 fn run_at_points(trial: &Trial, program: &Program) -> Vec<Result<Counts, String>> {
     let mut runs: Vec<Result<Counts, String>> = Vec::new();

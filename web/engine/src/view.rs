@@ -40,7 +40,7 @@ pub struct Opened {
     stages: Vec<StageResult>,
     /// For each stage the session's passes, several for a named pipeline; none for a stage that cannot run.
     passes: Vec<Option<Range<usize>>>,
-    /// What warps execute in a run of the program after so many events, so set.
+    /// Warp counts of a run of the program after so many events, so set.
     counted: Option<(usize, Settings, Option<WarpCounts>)>,
 }
 
@@ -94,7 +94,7 @@ impl Opened {
         opened
     }
 
-    /// What the page shows at `position`, with its pass at that moment on the way to it.
+    /// Page at `position`, with its pass at that moment of the path to it.
     pub fn view(&mut self, position: Position, scope: Scope, moment: Option<usize>) -> View {
         let start = self.session.as_ref().map_or(&self.loaded.module, Session::start);
         let mut view = View {
@@ -164,7 +164,7 @@ impl Opened {
         print(session.module(), &self.steps, &self.passes)
     }
 
-    /// What the pipeline did, and the kernel that is looked at.
+    /// Session of the pipeline, and the kernel that is shown.
     pub fn session_and_kernel(&mut self) -> Option<(&mut Session, Func)> {
         Some((self.session.as_mut()?, self.kernel?))
     }
@@ -303,7 +303,7 @@ fn steps_of(stage: &Stage) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// What the passes of a stage did.
+/// Result of the passes of a stage.
 fn stage_result(session: &Session, passes: &Range<usize>) -> StageResult {
     let reports = &session.reports()[passes.clone()];
     let (Some(first), Some(last)) = (reports.first(), reports.last()) else { return StageResult::default() };

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::nest::{Item, Nest};
 use super::{Graph, LoopBox, Placement, Point, Rect, Route, Spot, sort_indices};
 
-/// Where a line begins inside a region.
+/// Start of a line inside a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// At the block that this edge leaves.
@@ -36,9 +36,9 @@ pub struct LaidRegion {
     pub height: f64,
     /// The upper left corner of each item.
     pub corners: Vec<(Item, Point)>,
-    /// Where on the upper border the lines to a block inside enter.
+    /// Ports on the upper border where lines to a block inside enter.
     pub in_ports: BTreeMap<usize, f64>,
-    /// Where on the lower border the lines to a block outside leave.
+    /// Ports on the lower border where lines to a block outside leave.
     pub out_ports: BTreeMap<usize, f64>,
     /// The middle of every node of the layered graph.
     pub spots: Vec<(Spot, f64)>,

@@ -41,9 +41,9 @@ impl Layers {
 
 /// An item of the region or one step of a chain.
 pub struct LayerNode {
-    /// What it stands for.
+    /// Role of the node.
     pub role: Role,
-    /// What it is recognised by in a previous placement.
+    /// Spot that identifies it in a previous placement.
     pub spot: Spot,
     /// Its row.
     pub row: usize,
@@ -55,7 +55,7 @@ pub struct LayerNode {
     pub height: f64,
 }
 
-/// What a node of the layered graph stands for.
+/// Role of a node of the layered graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A block or an inner loop.
@@ -74,7 +74,7 @@ pub struct Arc {
     pub to: (usize, f64),
     /// The block that the line leads to in the end.
     pub target: usize,
-    /// Where the line begins in this region; none for the further steps of a chain.
+    /// Start of the line in this region; none for the further steps of a chain.
     pub source: Option<Source>,
 }
 
@@ -86,7 +86,7 @@ pub struct Wire {
     pub to: usize,
     /// The block that it leads to in the end.
     pub target: usize,
-    /// Where it begins in this region.
+    /// Start of the line in this region.
     pub source: Source,
 }
 

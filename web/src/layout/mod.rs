@@ -1,4 +1,4 @@
-//! Where to draw the blocks and edges of a control-flow graph.
+//! Layout of the blocks and edges of a control-flow graph.
 //!
 //! ```text
 //!        ┌───────┐            nest    loops as nested regions, also on irreducible graphs
@@ -70,11 +70,11 @@ pub struct Edge {
     pub from: usize,
     /// Index of the block that it enters.
     pub to: usize,
-    /// What takes it.
+    /// Kind of the edge.
     pub kind: EdgeKind,
 }
 
-/// What takes an edge, which decides the place on its block where it leaves.
+/// Kind of an edge, which decides the place on its block where it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EdgeKind {
     /// The only way on.
@@ -116,7 +116,7 @@ pub struct LoopBox {
     pub head: u32,
     /// 1 for an outermost loop.
     pub depth: usize,
-    /// Where it is.
+    /// Rectangle of the block.
     pub rect: Rect,
 }
 
@@ -134,7 +134,7 @@ pub struct Route {
 /// A drawing of a graph.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Placement {
-    /// Where each block is, by id.
+    /// Rectangle of each block, by id.
     pub blocks: BTreeMap<u32, Rect>,
     /// One line for each edge, in the order of [`Graph::edges`].
     pub routes: Vec<Route>,
@@ -144,11 +144,11 @@ pub struct Placement {
     pub width: f64,
     /// Height of everything.
     pub height: f64,
-    /// Where each step of the layered graph stood in its region, so that the next placement can keep the order.
+    /// Position of each step of the layered graph in its region, so that the next placement can keep the order.
     spots: BTreeMap<Spot, f64>,
 }
 
-/// What recognises a place in a row from one placement to the next.
+/// Identity of a place in a row from one placement to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Spot {
     /// A block.

@@ -17,7 +17,7 @@ pub struct Region {
     pub parent: Option<usize>,
     /// 0 for the function.
     pub depth: usize,
-    /// What the region contains, in a topological order without the edges to the head; the head comes first.
+    /// Items of the region, in a topological order without the edges to the head; the head comes first.
     pub items: Vec<Item>,
 }
 

@@ -94,7 +94,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// Where a node would stand because of what it is connected to.
+/// Wished position of a node because of its connections.
 type Wish = fn(&Arrows, &Layers, usize, &[f64]) -> Option<f64>;
 
 /// Sorts one row by the wish of each node; a node without a wish stays where it is among the others.

@@ -96,7 +96,7 @@ fn straighten(layers: &mut Layers, entering: &[Vec<usize>]) {
     }
 }
 
-/// Where `node` would make its lines straight, and how much that counts.
+/// Position where `node` would make its lines straight, and how much that counts.
 fn wish<'a>(layers: &Layers, node: usize, lines: impl Iterator<Item = (&'a Arc, bool, f64)>) -> (f64, f64) {
     let (mut sum, mut weight) = (0.0, 0.0);
     for (arc, enters, factor) in lines {

@@ -219,7 +219,7 @@ fn finish(layers: &Layers, laid: &mut LaidRegion, left: f64, row_top: &[f64], ta
     }
 }
 
-/// Where the lines into the loop enter its head, from the head's left side.
+/// Port on the head's left side where the lines into the loop enter.
 fn head_port(layers: &Layers) -> f64 {
     layers.nodes[0].width / 2.0
 }
@@ -236,7 +236,7 @@ fn margin_lanes(layers: &Layers, content: f64) -> BTreeMap<usize, f64> {
     lanes
 }
 
-/// Where each arc enters its lower node, from that node's left side: apart from one another on a block, in the order
+/// Ports of each arc on its lower node's left side: apart from one another on a block, in the order
 /// of where they come from, and straight under where they come from if that is near.
 fn spread_arrivals(layers: &Layers) -> Vec<f64> {
     let mut arrivals: Vec<f64> = layers.arcs.iter().map(|arc| arc.to.1).collect();

@@ -1,4 +1,4 @@
-//! What must hold of every placement, on generated graphs: any shape, irreducible and unreachable parts included.
+//! Laws of every placement, on generated graphs: any shape, irreducible and unreachable parts included.
 
 use proptest::prelude::*;
 

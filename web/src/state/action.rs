@@ -5,7 +5,7 @@ use warpscope_engine::message::{Guard, Request, Response, Scope, Shared};
 use super::choices::{Dialog, Notice, Results, Selection, Sheet, Tab, Theme, Watched};
 use super::{PipelineEdit, SettingsEdit, Travel};
 
-/// What can happen.
+/// Actions of users and engine.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// A person edited the program.
@@ -30,7 +30,7 @@ pub enum Action {
     Scope(Scope),
     /// The table of values or the questions are shown at another moment; the transport goes along.
     WalkTo(usize),
-    /// The same by so many moments.
+    /// Walks by so many moments.
     WalkBy(isize),
     /// Something is chosen in what a pass shows: a key and a value.
     Choose(String, String),
@@ -72,7 +72,7 @@ pub enum Action {
     Theme(Theme),
     /// An example of that name replaces everything; what a person has changed is kept.
     OpenExample(&'static str, Box<Shared>),
-    /// What was kept last takes its place again.
+    /// Restores what was kept last.
     BringBack,
     /// It is still kept, and the page no longer says so.
     HideKept,

@@ -1,4 +1,4 @@
-//! What the engine has answered, kept with the question: an answer to another question is none.
+//! Answers of the engine, kept with the question: an answer to another question is none.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::examples;
 /// An inspection, and the request for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
-    /// What was asked.
+    /// Request that was made.
     pub asked: Inspect,
     /// The inspection.
     pub inspection: Rc<Inspection>,
@@ -20,9 +20,9 @@ pub struct Answered {
 /// The zeros of a program, or why it did not end well.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
-    /// What was asked.
+    /// Request that was made.
     pub asked: Probe,
-    /// What was found.
+    /// Zeros that were found.
     pub zeros: Result<Box<Zeros>, String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a person can choose of how the page looks: what is selected, which of its sheets a pane shows, which dialog is open.
+//! Choices of a person about the page: what is selected, which of its sheets a pane shows, which dialog is open.
 
 use warpscope_engine::message::{Printed, Simulate, Watch};
 
@@ -9,7 +9,7 @@ pub struct Selection {
     pub block: String,
     /// The instruction's identity, if one is selected.
     pub inst: Option<u32>,
-    /// Where a person pointed.
+    /// Pane that a person pointed into.
     pub by: Pane,
 }
 
@@ -72,7 +72,7 @@ pub enum Sheet {
     Inspected(String),
 }
 
-/// What can be shown of the runs.
+/// Views of the runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Results {
     /// The figures of the whole launch.
@@ -84,14 +84,14 @@ pub enum Results {
     Zeros,
 }
 
-/// What can lie over the page.
+/// Dialogs over the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dialog {
     /// Programs to start from.
     Examples,
     /// Shortcuts and what the marks mean.
     Help,
-    /// What operations cost on the machine models.
+    /// Costs of operations on the machine models.
     Machines,
     /// Several pipelines side by side.
     Compare,
@@ -104,7 +104,7 @@ pub enum Dialog {
 /// Something that a person should know, shown until it is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// What happened.
+    /// Text of the event.
     pub text: String,
     /// Whether something went wrong.
     pub is_error: bool,

@@ -19,9 +19,9 @@ use crate::examples;
 pub struct Lab {
     /// Program and passes.
     pub bench: Bench,
-    /// Where the transport stands, as asked for; the view says where that is.
+    /// Position of the transport, as requested; the view says the one reached.
     pub position: Position,
-    /// What the diff compares.
+    /// Scope of the diff.
     pub scope: Scope,
     /// The moment of an inspection that is shown; none is the usual one.
     pub moment_at: Option<usize>,
@@ -41,7 +41,7 @@ pub struct Lab {
     pub launches: Launches,
     /// The program before the last edit, with its launch.
     pub before_edit: Rc<(String, String)>,
-    /// What there is to choose from, once the engine has said it.
+    /// Choices, once the engine has sent them.
     pub catalogue: Option<Rc<Catalogue>>,
     /// The last answer about bench and position.
     pub view: Option<Rc<View>>,
@@ -61,7 +61,7 @@ pub struct Lab {
     pub runs: Option<Rc<Simulated>>,
     /// The texts of the programs that ran.
     pub ran: Rc<(String, String)>,
-    /// What is shown of the runs.
+    /// View of the runs.
     pub results: Results,
     /// The last answer about zeros.
     pub zeros: Option<Rc<Counted>>,
@@ -71,17 +71,17 @@ pub struct Lab {
     pub runs_asked: u32,
     /// Whether a person stopped the simulator; it starts again when something changes.
     pub stopped: bool,
-    /// What the lanes view follows.
+    /// Subject of the lanes view.
     pub watched: Watched,
     /// The last answer about it.
     pub moment: Option<Rc<Result<Box<Moment>, String>>>,
     /// The pipelines that are compared; none are the usual ones.
     pub pipelines: Option<Rc<Vec<String>>>,
-    /// What is known of them.
+    /// Trials known so far.
     pub trials: Rc<Trials>,
     /// The input or buffer that varies in the map of zeros and divergence; none is all that are ever zero.
     pub varied: Option<String>,
-    /// What is known of that map.
+    /// Map as known so far.
     pub map: Rc<HeatMap>,
     /// The block or line that is selected everywhere.
     pub selected: Option<Selection>,
@@ -99,16 +99,16 @@ pub struct Lab {
     pub notice: Option<Notice>,
     /// The bench as an example or a link opened it.
     pub opened: Option<Rc<Bench>>,
-    /// What examples have taken the place of, where that was more than another example; the last one at the end.
+    /// Benches that examples have replaced, where they were more than another example; the last one at the end.
     pub kept: Rc<Vec<Shared>>,
-    /// What the page says of it, until that is closed.
+    /// Notice about it, until it is closed.
     pub kept_notice: Option<String>,
     /// Light, dark, or as the system says.
     pub theme: Theme,
 }
 
 impl Lab {
-    /// What a newcomer meets: the first example.
+    /// First example, which newcomers see.
     pub fn new() -> Self {
         let mut lab = Lab {
             bench: Bench::default(),

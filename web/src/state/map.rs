@@ -10,7 +10,7 @@ use super::{Dialog, Lab};
 /// Cells that are asked for at a time; the engine answers those that it has the time for.
 const PIECE: usize = 24;
 
-/// What is known of a map.
+/// Knowledge of a map.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeatMap {
     /// The question without its points.
@@ -19,7 +19,7 @@ pub struct HeatMap {
     pub predictions: Vec<Prediction>,
     /// Why there is no map.
     pub refused: Option<String>,
-    /// By divergence, then by zero probability; none where nothing is known yet.
+    /// Cells by divergence, then by zero probability; none where nothing is known yet.
     pub cells: Vec<Option<Result<Cell, String>>>,
 }
 
@@ -139,12 +139,12 @@ impl Lab {
         question(&self.bench, self.mapped_pass()?, &view.launch, &view.sources, &self.settings, varied)
     }
 
-    /// What varies in the map unless a person says otherwise.
+    /// Sources that vary in the map unless a person chooses others.
     pub fn usual_map_sources(&self) -> Vec<String> {
         self.map_question_about(None).map(|question| question.vary).unwrap_or_default()
     }
 
-    /// What is known of the map that is looked at.
+    /// Knowledge of the shown map.
     pub fn known_map(&self) -> Option<&HeatMap> {
         let question = self.map_question()?;
         Some(&*self.map).filter(|map| map.is_of(&question))

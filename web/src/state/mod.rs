@@ -1,4 +1,4 @@
-//! What the page knows, and how it changes: a value, and a function from value and action to value.
+//! State of the page, and how it changes: a value, and a function from value and action to value.
 //!
 //! Every view is a function of a [`Lab`]. Whatever takes time (the engine, the clipboard, a timer) happens in
 //! [`crate::app`] and comes back as an [`Action`], so that this folder can be tested without a browser.

@@ -1,4 +1,4 @@
-//! Where the transport stands, and at which moment of an inspection that has moments.
+//! The position of the transport, and the moment of an inspection that has moments.
 //!
 //! Moments that led to a position go along with the transport: each belongs to the change that it leads to. Moments of what
 //! comes next belong to one position, and after the last of them comes the change.

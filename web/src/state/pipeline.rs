@@ -11,9 +11,9 @@ pub enum PipelineEdit {
     Remove(usize),
     /// Puts an entry at another place.
     Move {
-        /// Where it is.
+        /// Old place.
         from: usize,
-        /// Where it goes.
+        /// New place.
         to: usize,
     },
     /// Switches an entry on or off.

@@ -1,4 +1,4 @@
-//! What happens, and how the page's knowledge changes with it.
+//! Transitions: each action, and the change of the page's state.
 
 use std::rc::Rc;
 

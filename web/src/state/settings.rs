@@ -19,9 +19,9 @@ pub enum SettingsEdit {
     Slide {
         /// The setting, as `x.zero`.
         name: String,
-        /// Where to, 0 to 1.
+        /// New value, 0 to 1.
         value: f64,
-        /// What the launch says: the same value takes the setting away.
+        /// Value of the launch: choosing it removes the setting.
         launch: f64,
     },
     /// Sliders and sizes as the launch says.

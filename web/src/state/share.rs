@@ -1,4 +1,4 @@
-//! What to tell a person about the length of a link.
+//! Advice about the length of a link.
 
 /// Lengths in characters up to which links work: in every chat, in phones' address bars, and in all address bars.
 const LINK_LIMITS: [usize; 3] = [2_000, 8_000, 32_000];

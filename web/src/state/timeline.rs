@@ -90,7 +90,7 @@ impl Timeline {
         ranges
     }
 
-    /// Where a move from `position` leads.
+    /// Target of a move from `position`.
     pub fn travel(&self, position: Position, travel: Travel) -> Position {
         let at = self.index(position);
         let last = self.stops.len() - 1;

@@ -11,14 +11,14 @@ use crate::presets::VARIANTS;
 pub const MOST_COMPARED: usize = 6;
 /// The divergences at which they are run: 0 %, 10 %, … 100 %.
 pub const POINTS: usize = 11;
-/// What is known of pipelines that were compared.
+/// Results of pipelines that were compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trials {
     known: Vec<(Trial, Rc<Tried>)>,
 }
 
 impl Trials {
-    /// What a pipeline made of the program, if that is known.
+    /// Result of a pipeline on the program, if it is known.
     pub fn of(&self, trial: &Trial) -> Option<&Rc<Tried>> {
         self.known.iter().find(|(known, _)| known == trial).map(|(_, tried)| tried)
     }
@@ -40,7 +40,7 @@ impl Trials {
     }
 }
 
-/// What the slider does not move, in a sentence; none while that is not known or something moves.
+/// Sentence about what the slider does not change; none while that is unknown or something changes.
 pub fn what_stays(tried: &[Option<&Tried>], varies: bool) -> Option<&'static str> {
     if !varies {
         return Some(
@@ -59,7 +59,7 @@ pub fn divergence(point: usize) -> f64 {
     point as f64 / (POINTS - 1) as f64
 }
 
-/// What is compared until a person says otherwise: no pass, and the pipeline as it is; with a pass of a family, the family.
+/// Pipelines that are compared unless a person chooses others: no pass, and the current one; with a pass of a family, the family.
 pub fn usual_pipelines(pipeline: &[Stage]) -> Vec<String> {
     let is_variant = |stage: &Stage| stage.on && VARIANTS.contains(&stage.pass.as_str());
     let own = pipeline_text(pipeline);
@@ -110,12 +110,12 @@ impl Lab {
         self.pipelines.as_ref().map_or_else(usual, |pipelines| pipelines.to_vec())
     }
 
-    /// What a pipeline that is compared made of the program, once that is known.
+    /// Result of a compared pipeline on the program, once it is known.
     pub fn tried(&self, pipeline: &str) -> Option<&Rc<Tried>> {
         self.trials.of(&self.trial(pipeline)?)
     }
 
-    /// What the slider of the comparison does not move, if that is so, in a sentence.
+    /// Sentence about what the slider of the comparison does not change, if there is any.
     pub fn what_stays(&self) -> Option<&'static str> {
         let all: Vec<Option<&Tried>> =
             self.compared().iter().map(|pipeline| self.tried(pipeline).map(|tried| &**tried)).collect();

@@ -106,7 +106,7 @@ fn sheets(inspected: &[InspectedPass], shown: Option<&str>, act: &Callback<Actio
     }
 }
 
-/// What there is to say where no change led to the position.
+/// Sentence for a position that no change led to.
 fn nothing_changed(lab: &Lab) -> String {
     let Some(view) = &lab.view else { return String::new() };
     let shown = view.position.stage.checked_sub(1).and_then(|index| lab.bench.pipeline.get(index));
@@ -157,7 +157,7 @@ fn reason(remark: Option<&Remark>, otherwise: &str) -> Html {
     }
 }
 
-/// What the pass considered and did not do.
+/// Refusals of the pass.
 fn refusals(missed: &[Remark]) -> Html {
     if missed.is_empty() {
         return Html::default();

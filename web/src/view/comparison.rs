@@ -52,7 +52,7 @@ impl PartialEq for Lines {
     }
 }
 
-/// What the list shows.
+/// Properties of the list.
 #[derive(PartialEq, yew::Properties)]
 pub struct Props {
     /// The compared lines.
@@ -61,9 +61,9 @@ pub struct Props {
     pub selected: Option<Selection>,
     /// The runs whose heat is shown beside the lines.
     pub run: Option<Shared<Simulated>>,
-    /// What is selected when a key is pressed.
+    /// Selection when a key is pressed.
     pub now: Now,
-    /// Where to say what a person did.
+    /// Callback for actions.
     pub act: Callback<Action>,
 }
 

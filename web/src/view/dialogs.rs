@@ -1,4 +1,4 @@
-//! What lies over the page: the gallery, help, the comparison of pipelines, and the link.
+//! Dialogs over the page: the gallery, help, the comparison of pipelines, and the link.
 
 use gloo::utils::window;
 use warpscope_engine::message::Printed;

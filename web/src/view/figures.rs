@@ -8,7 +8,7 @@ use super::thousands;
 /// A number that counts give.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Figure {
-    /// Of the scheduler.
+    /// Cycles of the scheduler.
     Cycles,
     /// Issues by warps.
     WarpInstructions,
@@ -61,7 +61,7 @@ impl Figure {
         all
     }
 
-    /// What people call it.
+    /// Name for people.
     pub fn name(&self) -> String {
         let of_space = |space: &str, what: &str| {
             let (first, rest) = space.split_at(space.len().min(1));

@@ -1,4 +1,4 @@
-//! Where every lane is: the masks of the warps at one issue, and the groups of the warp that issues next.
+//! Lanes: the masks of the warps at one issue, and the groups of the warp that issues next.
 
 use warpscope_engine::message::{Moment, WarpState};
 use yew::{Callback, Html, InputEvent, component, html};
@@ -73,7 +73,7 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
     }
 }
 
-/// The same lanes at another issue, at rest.
+/// Watches the lanes at another issue, at rest.
 fn at(issue: u64, watched: Watched) -> Watched {
     Watched { issue, playing: false, ..watched }
 }

@@ -5,7 +5,7 @@ use yew::{Html, component, html, use_state};
 
 use super::thousands;
 
-/// What the table shows.
+/// Properties of the table.
 #[derive(PartialEq, yew::Properties)]
 pub struct MachinesProps {
     /// All models.

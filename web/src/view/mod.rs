@@ -49,7 +49,7 @@ use icons::Icon;
 #[derive(Clone)]
 pub struct Snapshot {
     drawn: Rc<Lab>,
-    /// What a handler reads if the act depends on an act before it.
+    /// State for a handler whose act depends on an act before it.
     pub now: Now,
 }
 
@@ -110,12 +110,12 @@ impl<T> PartialEq for Shared<T> {
     }
 }
 
-/// What every pane gets.
+/// Properties of every pane.
 #[derive(Clone, PartialEq, yew::Properties)]
 pub struct PaneProps {
-    /// What there is to draw.
+    /// State to draw.
     pub lab: Snapshot,
-    /// Where to say what a person did.
+    /// Callback for actions.
     pub act: Callback<Action>,
 }
 

@@ -7,19 +7,19 @@ use super::{icon_button, on};
 use crate::dom;
 use crate::state::Action;
 
-/// What is stepped through.
+/// Properties of the stepper.
 pub struct Stepper<'a> {
-    /// What the moments are of, for people.
+    /// Subject of the moments, for people.
     pub name: &'a str,
-    /// What the slider is called.
+    /// Name of the slider.
     pub slider: &'a str,
     /// The moment that is shown.
     pub at: usize,
     /// The last moment.
     pub last: usize,
-    /// What stands between the buttons back and forward.
+    /// Content between the buttons back and forward.
     pub between: Html,
-    /// What stands at the end.
+    /// Content at the end.
     pub behind: Html,
 }
 

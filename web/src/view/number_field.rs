@@ -14,10 +14,10 @@ use yew::{Callback, Event, FocusEvent, Html, InputEvent, Properties, component, 
 
 use crate::dom;
 
-/// What a field is made from.
+/// Properties of a field.
 #[derive(Properties, PartialEq)]
 pub struct NumberFieldProps {
-    /// What is held, as it is drawn.
+    /// Current value, as it is drawn.
     pub held: String,
     /// Tells what is held now, which may not be drawn yet.
     pub held_now: Callback<(), String>,
@@ -25,7 +25,7 @@ pub struct NumberFieldProps {
     pub oninput: Callback<InputEvent>,
     /// Its class, and its name in tests.
     pub name: &'static str,
-    /// What is shown in an empty one.
+    /// Placeholder of an empty one.
     #[prop_or_default]
     pub placeholder: &'static str,
 }

@@ -10,7 +10,7 @@ const MOST_COLUMNS: usize = 10;
 /// The facts that [`ordered_facts`] draws.
 pub const DRAWN: [&str; 4] = ["before", "ranks", "after", "chain"];
 
-/// What of a remark's facts is an order, drawn.
+/// Draws the facts of a remark that are an order.
 pub fn ordered_facts(remark: &Remark) -> Html {
     let words = |wanted: &str| {
         let found = remark.facts.iter().find(|fact| fact.name == wanted);
@@ -23,7 +23,7 @@ pub fn ordered_facts(remark: &Remark) -> Html {
     }
 }
 
-/// Where each leaf went. A constant that was folded went into the last one.
+/// Destination of each leaf. A constant that was folded went into the last one.
 fn destinations(before: &[String], ranks: &[String], after: &[String]) -> Vec<Option<usize>> {
     let mut taken = vec![false; after.len()];
     let mut places: Vec<Option<usize>> = before

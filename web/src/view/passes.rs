@@ -108,7 +108,7 @@ struct Dragged {
     to: usize,
 }
 
-/// What a pointer does with an entry.
+/// Drag of an entry.
 enum Drag {
     /// It takes the entry of this index.
     Take(usize),

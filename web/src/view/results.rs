@@ -1,4 +1,4 @@
-//! What the two runs found, side by side: of the whole launch, and by block; and how often registers are zero.
+//! Results of the two runs, side by side: of the whole launch, and by block; and how often registers are zero.
 
 use warpscope_engine::message::Run;
 use yew::{Html, component, html};

@@ -1,4 +1,4 @@
-//! What of a scrolled pane is in sight, so that a view of many thousand lines or blocks draws only that.
+//! Visible part of a scrolled pane, so that a view of many thousand lines or blocks draws only that.
 
 use std::rc::Rc;
 

@@ -175,7 +175,7 @@ fn is_turned(source: &ValueSource, settings: &Settings) -> bool {
     ["true", "zero", "coherence"].iter().any(|what| settings.sets.contains_key(&format!("{}.{what}", source.name)))
 }
 
-/// What a link says over the launch and no slider shows.
+/// Settings of a link over the launch that no slider shows.
 fn overrides(settings: &Settings) -> Html {
     let dim = |name: &str, dim: Option<[u32; 3]>| dim.map(|[x, y, z]| format!("{name} {x} × {y} × {z}"));
     let words = settings.words.iter().filter(|(name, _)| *name != "l1").map(|(name, value)| format!("{name} {value}"));

@@ -9,7 +9,7 @@ use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_m
 
 use crate::dom;
 
-/// What one key press moves a bar by, the least that a pane keeps, and the most that a row gets, in pixels.
+/// Step of a key press on a bar, the least that a pane keeps, and the most that a row gets, in pixels.
 const STEP: f64 = 24.0;
 const SMALLEST: f64 = 190.0;
 const HIGHEST: f64 = 2_000.0;
@@ -17,7 +17,7 @@ const HIGHEST: f64 = 2_000.0;
 /// One of the ways in which the styles lay the panes. Each has its own bars, and its own sizes: in pixels when they were
 /// measured, and for `fr` proportions ever after.
 struct Arrangement {
-    /// Where the browser keeps the sizes.
+    /// Key under which the browser stores the sizes.
     key: &'static str,
     /// The styles' names of the sizes, with their units and what is measured.
     sizes: &'static [Size],
@@ -186,7 +186,7 @@ fn apply(all: &[Sizes]) {
     }
 }
 
-/// What the panes measure now.
+/// Current measures of the panes.
 fn measure(arrangement: &Arrangement) -> Option<Vec<f64>> {
     let measure = |size: &Size| {
         let rect = document().query_selector(size.pane).ok()??.get_bounding_client_rect();

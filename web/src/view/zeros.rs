@@ -78,7 +78,7 @@ fn row(write: &ZeroWrite, lab: &Lab, act: &Callback<Action>) -> Html {
     }
 }
 
-/// What is not listed.
+/// Line of the rows that are not listed.
 fn others(told: &Told) -> Html {
     let more = (told.more > 0).then(|| format!("{} more are zero somewhere. ", thousands(told.more as u64)));
     let never = (told.never > 0).then(|| {

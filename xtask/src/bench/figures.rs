@@ -12,7 +12,7 @@
 
 use std::fmt::Write as _;
 
-/// What stands over the columns.
+/// Headings of the columns.
 pub const HEADING: &str = "    size     native       wasm  unit                       asked";
 
 /// No more than linear, with some room for caches that a larger program no longer fits.
@@ -85,7 +85,7 @@ impl Lines {
         text
     }
 
-    /// What is not as asked, a line each.
+    /// Missed targets, a line each.
     pub fn missed(&self) -> Vec<String> {
         let mut missed = Vec::new();
         for (name, lines) in self.by_name() {
@@ -172,7 +172,7 @@ fn exponent(rows: &[Measurement]) -> Option<f64> {
     Some(1.0 + covariance / variance)
 }
 
-/// What is asked of the growth of `name`, if anything is.
+/// Target for the growth of `name`, if there is one.
 fn exponent_asked(name: &str) -> Option<f64> {
     let pass = name.split([' ', ',']).next();
     match pass {

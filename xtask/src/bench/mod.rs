@@ -1,9 +1,9 @@
 //! Measures speed, natively and as WebAssembly under Node, and prints both side by side, each group of measurements as
 //! soon as both builds have taken it.
 //!
-//! The benchmark is `core/benches/laboratory`, one program for both. Its WebAssembly goes the page's whole way, shrinking
-//! included. The two builds run at once and measure by turns: neither is in the other's way, and what stands side by side
-//! was measured within the same seconds.
+//! The benchmark is `core/benches/laboratory`, one program for both. Its WebAssembly goes the
+//! page's whole way, shrinking included. The two builds run at once and measure by turns: neither
+//! is in the other's way, and what stands side by side was measured within the same seconds.
 
 mod build;
 mod figures;
@@ -28,8 +28,9 @@ const WASI: &str = "wasm32-wasip1";
 
 const BENCHMARK: &str = "laboratory";
 
-/// WASI is experimental, which needs no saying. A fast call into Node's WASI may collect garbage where V8 does not expect
-/// it and crash (nodejs/node#46777); with ordinary calls the benchmark, which seldom makes one, is as fast.
+/// WASI is experimental, which needs no saying. A fast call into Node's WASI may collect garbage
+/// where V8 does not expect it and crash (nodejs/node#46777); with ordinary calls the benchmark,
+/// which seldom makes one, is as fast.
 const NODE_OPTIONS: [&str; 2] = ["--no-warnings", "--no-turbo-fast-api-calls"];
 
 /// Runs the benchmark in both builds and prints the table.
@@ -45,9 +46,9 @@ pub fn bench(options: &Options) -> Result<()> {
         let missed = measure(native, wasm)?;
         println!();
         for line in &missed {
-            println!("not as asked: {line}");
+            println!("missed: {line}");
         }
-        println!("{}", if missed.is_empty() { "everything is as asked" } else { "all else is as asked" });
+        println!("{}", if missed.is_empty() { "all targets are met" } else { "all other targets are met" });
         Ok(())
     })
 }

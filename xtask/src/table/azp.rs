@@ -1,5 +1,5 @@
-//! What zero specialisation achieves on the kernels of `www/examples/azp`: simulated cycles with both heuristics, what was
-//! foreseen for each candidate against what specialising for it alone saves, and the time of the pass beside `ptxas`.
+//! Effect of zero specialisation on the kernels of `www/examples/azp`: simulated cycles with both heuristics, the gain
+//! predicted for each candidate against what specialising for it alone saves, and the time of the pass beside `ptxas`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const HEURISTICS: [&str; 2] = ["default", "oracle"];
 /// How often times are taken; the shortest counts.
 const REPETITIONS: usize = 15;
 
-/// What is known of one kernel on one machine.
+/// Results for one kernel on one machine.
 struct Row {
     kernel: String,
     /// Cycles without `azp`.
@@ -44,7 +44,7 @@ struct Times {
     azp: f64,
     /// The other passes of the pipeline.
     others: f64,
-    /// What `ptxas -O3` says of itself; none where it is not installed.
+    /// Time that `ptxas -O3` reports; none where it is not installed.
     ptxas: Option<f64>,
 }
 
@@ -103,7 +103,7 @@ impl Bench<'_> {
         Ok(Row { kernel: kernel.name.clone(), before, after, transformations, candidates, times })
     }
 
-    /// What the pipeline answers, with `azp` as these knobs say; without it where they are empty.
+    /// Answer of the pipeline, with `azp` under these knobs; without it where they are empty.
     fn optimised(&self, kernel: &Kernel, knobs: &str) -> Result<Value> {
         let machine = self.machine;
         let azp = if knobs.is_empty() { String::new() } else { format!("azp[machine={machine},{knobs}],") };
@@ -152,7 +152,7 @@ fn assembled(assembler: &Path, kernel: &Kernel) -> Result<f64> {
     let done = command.output().context("ptxas does not start")?;
     ensure!(done.status.success(), "ptxas refuses {}", kernel.ptx.display());
     let said = String::from_utf8_lossy(&done.stderr);
-    let (_, rest) = said.split_once("Compile time = ").context("ptxas does not say what time it took")?;
+    let (_, rest) = said.split_once("Compile time = ").context("ptxas printed no compile time")?;
     Ok(rest.split_whitespace().next().unwrap_or_default().parse()?)
 }
 
@@ -224,11 +224,11 @@ fn text(machine: &str, rows: &[Row]) -> String {
     text
 }
 
-/// What was foreseen for each candidate beside what came, and how well the orders of both agree.
+/// Predicted and measured gain of each candidate, and how well the orders of both agree.
 fn foreseen(rows: &[Row]) -> String {
     let candidates: Vec<&Candidate> = rows.iter().flat_map(|row| &row.candidates).collect();
     let width = candidates.iter().map(|candidate| candidate.what.len()).max().unwrap_or_default();
-    let mut text = format!("{:width$}{:>12}{:>12}\n", "cycles a warp", "foreseen", "saved");
+    let mut text = format!("{:width$}{:>12}{:>12}\n", "cycles per warp", "foreseen", "saved");
     for candidate in &candidates {
         writeln!(text, "{:width$}{:>12.1}{:>12.1}", candidate.what, candidate.foreseen, candidate.saved)
             .expect("text grows");
@@ -239,8 +239,8 @@ fn foreseen(rows: &[Row]) -> String {
     text
 }
 
-/// Spearman's: the correlation of the ranks, equals sharing the middle of theirs. From -1 to 1, not a number where all of
-/// one side are equal.
+/// Spearman's: the correlation of the ranks, equals sharing the middle of theirs. From -1 to 1, not
+/// a number where all of one side are equal.
 fn rank_correlation(first: &[f64], second: &[f64]) -> f64 {
     let (first, second) = (ranks(first), ranks(second));
     let mean = |ranks: &[f64]| ranks.iter().sum::<f64>() / ranks.len() as f64;

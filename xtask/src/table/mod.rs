@@ -70,12 +70,12 @@ fn kernels(folder: &str) -> Result<Vec<Kernel>> {
     Ok(kernels)
 }
 
-/// What a command says as JSON.
+/// Runs a command and parses its JSON.
 fn answer(command: &mut Command) -> Result<Value> {
     Ok(serde_json::from_str(&tools::read(command)?)?)
 }
 
-/// What simulating a program says.
+/// Simulates a program.
 fn simulate(program: &Path, text: &Path, launch: &Path, machine: &str) -> Result<Value> {
     let mut simulation = Command::new(program);
     answer(simulation.arg("sim").arg(text).arg("--launch").arg(launch).args(["--machine", machine, "--json"]))

@@ -1,4 +1,4 @@
-//! What the variants of scalar replacement achieve on the kernels of `www/examples/ssrqp`: simulated cycles and loads.
+//! Effect of the variants of scalar replacement on the kernels of `www/examples/ssrqp`: simulated cycles and loads.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::{tools, workspace};
 /// `cost=machine`, for the machine that it runs on and with the profile of the same launch.
 const VARIANTS: [&str; 6] = ["none", "srqp", "esrqp", "ssrqp-s", "ssrqp", "machine"];
 
-/// What one run took.
+/// Cost of one run.
 #[derive(Clone, Copy)]
 struct Run {
     cycles: f64,
@@ -90,7 +90,7 @@ fn measured(program: &Path, programs: &Programs<'_>, machine: &str) -> Result<Ro
     Ok(Row { kernel: name.clone(), runs })
 }
 
-/// Where `ssrqp` lets warps load more than they did, which loads it moved to where more warps come by, in words.
+/// Loads that `ssrqp` moved to places that more warps reach, where warps load more than before, in words.
 fn more_loads(program: &Path, row: &Row, Programs { kernel, .. }: &Programs<'_>) -> Result<String> {
     let loads = |variant: &str| VARIANTS.iter().position(|name| *name == variant).map_or(0.0, |at| row.runs[at].loads);
     if loads("ssrqp") <= loads("none") {

@@ -1,5 +1,5 @@
-//! LLVM 19 through its C interface, where its library is installed: programs read, passes run on copies of them, CPU time
-//! and the instructions that are left.
+//! LLVM 19 through its C interface, where its library is installed: programs read, passes run on
+//! copies of them, CPU time and the instructions that are left.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
@@ -68,7 +68,7 @@ impl Llvm {
         unsafe { self.function::<unsafe extern "C" fn(Reference)>(function)(reference) }
     }
 
-    /// What a function of the interface makes of one reference.
+    /// Calls a function of the interface on one reference.
     fn of(&self, function: &str, reference: Reference) -> Reference {
         // SAFETY: callers name functions of this type and give them what they take.
         unsafe { self.function::<unsafe extern "C" fn(Reference) -> Reference>(function)(reference) }

@@ -1,25 +1,27 @@
-//! The passes that take redundancy away beside those of LLVM 19, on the same programs: CPU time, and the instructions that
-//! are left.
+//! The passes that take redundancy away beside those of LLVM 19, on the same programs: CPU time,
+//! and the instructions that are left.
 //!
 //! | ours | LLVM's | which besides |
 //! |---|---|---|
-//! | `gvn-cse` | `early-cse<memssa>` | simplifies, gives loads what was stored, deletes what is dead and stores that are overwritten |
+//! | `gvn-cse` | `early-cse<memssa>` | simplifies, forwards stores to loads, deletes dead code and overwritten stores |
 //! | | `gvn` | does the same but for stores, and takes partially redundant expressions away |
 //! | `reassociate` | `reassociate` | simplifies, and leaves repetitions to a later pass |
 //! | `pde` | `sink,adce` | sinks past branches only, and never copies |
 //!
-//! What is asked in nanoseconds was asked of the machine on which LLVM's passes took what [`Ours::beside`] says. A machine
-//! that is slower is so for both, so the share of LLVM's time is asked too.
+//! What is asked in nanoseconds was asked of the machine on which LLVM's passes took what
+//! [`Ours::beside`] says. A machine that is slower is so for both, so the share of LLVM's time is
+//! asked too.
 //!
-//! Ours puts a copy where something is computed again, and leaves what that makes constant or dead to others. So it is
-//! measured alone, and cleaned up by `general-optimize`, which follows it in the pipeline `ptxas` as well. The two together
-//! do what `early-cse` does, and more where there are loops (values that only feed themselves). LLVM takes it for granted
-//! that no two threads write one address at a time, so there `gvn-cse` is told that it may, too.
+//! Ours puts a copy where something is computed again, and leaves what that makes constant or dead
+//! to others. So it is measured alone, and cleaned up by `general-optimize`, which follows it in
+//! the pipeline `ptxas` as well. The two together do what `early-cse` does, and more where there
+//! are loops (values that only feed themselves). LLVM takes it for granted that no two threads
+//! write one address at a time, so there `gvn-cse` is told that it may, too.
 //!
-//! A pass starts here with nothing known of its function, as LLVM's does: graph, dominators and all else that it asks for
-//! count as its time. From LLVM's is taken what it needs to run a pass that does nothing, which would count on small
-//! programs. Instructions are counted without phis, and without the copies to registers of several definitions, which are
-//! the phis of ours.
+//! A pass starts here with nothing known of its function, as LLVM's does: graph, dominators and all
+//! else that it asks for count as its time. From LLVM's is taken what it needs to run a pass that
+//! does nothing, which would count on small programs. Instructions are counted without phis, and
+//! without the copies to registers of several definitions, which are the phis of ours.
 
 #[cfg(not(target_os = "wasi"))]
 mod llvm;
@@ -41,8 +43,8 @@ struct Ours {
     passes: &'static str,
     /// The nanoseconds an instruction that are asked.
     asked: Option<f64>,
-    /// LLVM's pipeline that it is held against, and the nanoseconds an instruction that this took where ours was asked to
-    /// take that many.
+    /// LLVM's pipeline that it is held against, and the nanoseconds an instruction that this took
+    /// where ours was asked to take that many.
     beside: Option<(&'static str, f64)>,
     /// May it leave no more instructions than LLVM's `early-cse`?
     leaves_as_few: bool,
@@ -117,7 +119,7 @@ pub fn measure() {
     }
 }
 
-/// What was measured of a pipeline.
+/// Measurements of a pipeline.
 struct Measured {
     /// An instruction.
     nanoseconds: f64,

@@ -1,21 +1,22 @@
 //! Programs with redundancy in them, each written twice: for us and for LLVM.
 //!
 //! ```text
-//! v9: u32 = v3 or v8, by the way taken      .wir   v9 = mov.u32 v3   at the end of one way, v9 = mov.u32 v8 at the other's
+//! v9: u32 = v3 or v8, by the path taken     .wir   v9 = mov.u32 v3 at the end of one path, = mov.u32 v8 of the other
 //!                                           .ll    %v9 = phi i32 [ %v3, %b1 ], [ %v8, %b2 ]
 //! ```
 //!
-//! A program here is in SSA form. Its joins are phis in LLVM's text and copies at the end of the blocks before in ours,
-//! which is how compilers print PTX. Every other step is one instruction in both. Nothing is dead: each value is read, the
-//! last ones by the store at the end. One step in four repeats an earlier one that is certain to have run (nvcc without
-//! optimisation prints 27 % such instructions): with its operands swapped half the time, and with equal values in their place
-//! where there are some, so that whoever wants to find it has to number values.
+//! A program here is in SSA form. Its joins are phis in LLVM's text and copies at the end of the
+//! blocks before in ours, which is how compilers print PTX. Every other step is one instruction in
+//! both. Nothing is dead: each value is read, the last ones by the store at the end. One step in
+//! four repeats an earlier one that is certain to have run (nvcc without optimisation prints 27 %
+//! such instructions): with its operands swapped half the time, and with equal values in their
+//! place where there are some, so that whoever wants to find it has to number values.
 
 use std::fmt::Write as _;
 
 use crate::inputs::Random;
 
-/// What programs are like: their name, whether they have branches and loops, and whether they have loads and stores.
+/// Kinds of programs: name, whether they have branches and loops, and whether they have loads and stores.
 pub const KINDS: [(&str, bool, bool); 4] = [
     ("straight", false, false),
     ("branching", true, false),
@@ -233,7 +234,7 @@ impl Step {
     }
 }
 
-/// What is certain to have run where the writer is.
+/// Definitions that are certain to have run at the current point.
 #[derive(Clone, Default)]
 struct Scope {
     /// Integers, latest last.
@@ -392,8 +393,8 @@ impl Writer {
         }
     }
 
-    /// Most sums and products read what nothing has read yet: expressions are trees, with here and there a new one begun
-    /// and two of them made one.
+    /// Most sums and products read what nothing has read yet: expressions are trees, with here and
+    /// there a new one begun and two of them made one.
     fn binary(&mut self) {
         let operation = self.random.below(SHL);
         let many = self.scope.unread.len() > WINDOW;

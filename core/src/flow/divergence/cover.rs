@@ -1,9 +1,10 @@
 //! The union of many branches' regions, without walking through what is known.
 //!
-//! A block that was reached before is *covered* up to some block that post-dominates it: all that can be reached from it
-//! before that one is in the union. A later branch goes on from there at once. All meeting points that lie ahead of one
-//! block stand in one line, because each post-dominates it, so that one is enough to remember; and each time a block is
-//! stepped over it remembers a later one (path compression). So the blocks of all regions together cost what their
+//! A block that was reached before is *covered* up to some block that post-dominates it: all that
+//! can be reached from it before that one is in the union. A later branch goes on from there at
+//! once. All meeting points that lie ahead of one block stand in one line, because each
+//! post-dominates it, so that one is enough to remember; and each time a block is stepped over it
+//! remembers a later one (path compression). So the blocks of all regions together cost what their
 //! union is large, times a logarithm at worst.
 
 use alloc::vec;
@@ -20,7 +21,7 @@ pub(super) struct Cover<'a> {
     cfg: &'a Cfg,
     post_dominators: &'a PostDominators,
     covered: FixedBitSet,
-    /// By covered block; none is the function's end.
+    /// Closest block that ends the cover; none is the function's end.
     until: Vec<PackedOption<Block>>,
     stack: Vec<Block>,
 }

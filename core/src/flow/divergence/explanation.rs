@@ -8,7 +8,7 @@ use super::{Cause, Divergence, Source};
 use crate::flow::values::{Definition, Value, Values};
 use crate::ir::{Block, Function};
 
-/// What an explanation is about.
+/// Subject of an explanation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
     /// A value.
@@ -20,15 +20,15 @@ pub enum Subject {
 /// One link: something divergent, and why. The next link explains what the cause names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Explanation {
-    /// What is divergent.
+    /// The divergent value or branch.
     pub subject: Subject,
     /// Why.
     pub cause: Cause,
 }
 
 impl Divergence {
-    /// The chain of causes from a subject to a source; empty for something uniform. It ends because a cause was divergent
-    /// before what it causes.
+    /// The chain of causes from a subject to a source; empty for something uniform. It ends because
+    /// a cause was divergent before what it causes.
     pub fn explain(&self, subject: Subject) -> Vec<Explanation> {
         let mut chain: Vec<Explanation> = Vec::new();
         let mut next = Some(subject);
@@ -67,13 +67,13 @@ impl Explanation {
             Cause::Source(source) => source_reason(source),
             Cause::Value(value) if is_join => format!("it may be the divergent value of {}", name(value)),
             Cause::Value(value) => format!("it reads {}", name(value)),
-            Cause::Guard(value) => format!("it is written where {} holds only", name(value)),
-            Cause::Parted(block) => format!("lanes that part at {} meet here with different values", branch(block)),
+            Cause::Guard(value) => format!("it is written only where {} holds", name(value)),
+            Cause::Parted(block) => format!("lanes that diverge at {} meet here with different values", branch(block)),
             Cause::Left(value, block) => {
                 format!("lanes leave the loop of {} in different iterations, by {}", name(value), branch(block))
             }
             Cause::DrawnApart(block) => {
-                format!("lanes that part at {} draw different numbers of times from its input", branch(block))
+                format!("lanes that diverge at {} draw different numbers of times from its input", branch(block))
             }
             Cause::DrawnUnder(value) => format!("only lanes where {} holds draw from its input somewhere", name(value)),
         };
@@ -85,13 +85,13 @@ fn source_reason(source: Source) -> String {
     match source {
         Source::Special(special) => format!("{special} differs by lane"),
         Source::Argument => "callers may pass a different argument in each lane".into(),
-        Source::Call => "a call may give each lane something else".into(),
+        Source::Call => "a call may return a different value in each lane".into(),
         Source::Input => "each lane draws its own input".into(),
-        Source::Atomic => "each lane's atomic finds what the lane before it left".into(),
+        Source::Atomic => "each lane's atomic sees the result of the lane before it".into(),
         Source::Exchange => "each lane reads another lane's value".into(),
-        Source::ThreadMemory => "each thread may read memory of its own".into(),
-        Source::Volatile => "each lane loads it anew and may see another moment".into(),
-        Source::Moment => "lanes may run it at different moments, because some may wait while others go on".into(),
-        Source::Opaque => "an opaque instruction may give each lane something else".into(),
+        Source::ThreadMemory => "each thread may read its own memory".into(),
+        Source::Volatile => "each lane loads it separately and may see a different value".into(),
+        Source::Moment => "lanes may run it at different times, because some may wait while others continue".into(),
+        Source::Opaque => "an opaque instruction may give a different value in each lane".into(),
     }
 }

@@ -11,9 +11,9 @@ use crate::ir::Block;
 /// The loops of a graph, and where each is left to.
 pub(super) struct LeftLoops<'a> {
     pub(super) loops: &'a Loops,
-    /// By loop: the block that all its exits go to.
+    /// Block that all exits of each loop go to.
     targets: Vec<Target>,
-    /// By loop: the outermost around it.
+    /// Outermost loop around each loop.
     outermost: Vec<Loop>,
     /// Loops whose values have been looked at, and so those of all loops inside them.
     seen: FixedBitSet,
@@ -53,8 +53,9 @@ impl<'a> LeftLoops<'a> {
         LeftLoops { loops, targets, outermost, seen }
     }
 
-    /// The loop that is the region of a branch with that meeting point: the largest around the branch that does not hold
-    /// the meeting point, if control enters it at its header only and all ways out of it lead there.
+    /// The loop that is the region of a branch with that meeting point: the largest around the
+    /// branch that does not hold the meeting point, if control enters it at its header only and all
+    /// ways out of it lead there.
     pub(super) fn region(&self, branch: Block, meeting: Block) -> Option<Loop> {
         let left = self.largest_without(branch, meeting)?;
         let is_region = self.targets[left.index()] == Target::One(meeting) && !self.loops[left].is_irreducible();
@@ -76,7 +77,8 @@ impl<'a> LeftLoops<'a> {
         self.loops.innermost(block).map(|inner| self.outermost[inner.index()])
     }
 
-    /// The blocks of a loop of which nobody has asked; none of them will be handed out again for a loop around this one.
+    /// The blocks of a loop of which nobody has asked; none of them will be handed out again for a
+    /// loop around this one.
     pub(super) fn take_blocks(&mut self, left: Loop) -> Vec<Block> {
         let mut blocks = Vec::new();
         if self.seen.put(left.index()) {

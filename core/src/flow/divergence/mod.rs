@@ -18,14 +18,15 @@
 //!   current iteration, the same for all lanes still there; outside it is what it was when the lane left. So it is a
 //!   *use* that is divergent here ([`Divergence::is_divergent_use`]), not the value.
 //!
-//! Sound for lanes that part at a divergent branch `b` and meet again at its immediate post-dominator `m`. Let the region
-//! be what can be reached from `b` before `m`. At `m` a register holds what it held at `b`, unless the region wrote
-//! it; then either a join at `m` says so, or the value's definition dominates `m` from inside the region. Such a
-//! definition dominates `b` too (otherwise it would post-dominate `b` sooner than `m`), which means a cycle, and
-//! its uses that are reached from `m` before it runs again are the temporal ones: all outside the region, and where `m`
-//! is in a cycle with the region some inside. Lanes in the region part no further than other divergent branches make
-//! them. Joins inside the region which two ways from `b` reach are counted as divergent as well, for machines that let
-//! lanes meet earlier.
+//! Sound for lanes that part at a divergent branch `b` and meet again at its immediate
+//! post-dominator `m`. Let the region be what can be reached from `b` before `m`. At `m` a register
+//! holds what it held at `b`, unless the region wrote it; then either a join at `m` says so, or the
+//! value's definition dominates `m` from inside the region. Such a definition dominates `b` too
+//! (otherwise it would post-dominate `b` sooner than `m`), which means a cycle, and its uses that
+//! are reached from `m` before it runs again are the temporal ones: all outside the region, and
+//! where `m` is in a cycle with the region some inside. Lanes in the region part no further than
+//! other divergent branches make them. Joins inside the region which two ways from `b` reach are
+//! counted as divergent as well, for machines that let lanes meet earlier.
 //!
 //! Lanes may leave `m` without others that wait or spin ([`waiting`]). Behind it they compute the same from the same
 //! operands, but what they load or vote is a source of divergence there.
@@ -61,18 +62,18 @@ use crate::ir::{Block, Function, Inst, Special};
 
 pub use explanation::{Explanation, Subject};
 
-/// What makes a value differ by lane.
+/// Reason for a value to differ by lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
     /// A special register that differs by lane.
     Special(Special),
     /// The argument of a function (not of a kernel): the caller's lanes may pass different ones.
     Argument,
-    /// What a call returns, or the exit that it takes.
+    /// Return value of a call, or the exit that it takes.
     Call,
     /// A draw of an `input` that is not `uniform`, or in a function: callers may have drawn different numbers of times.
     Input,
-    /// What an atomic operation found.
+    /// Old value that an atomic operation returns.
     Atomic,
     /// A lane exchange.
     Exchange,
@@ -97,12 +98,13 @@ pub enum Cause {
     Guard(Value),
     /// Lanes that part at the end of this block meet with different values.
     Parted(Block),
-    /// It uses this value outside a loop that lanes leave in different iterations, by the branch at the end of this block.
+    /// It uses this value outside a loop that lanes leave in different iterations, by the branch at
+    /// the end of this block.
     Left(Value, Block),
-    /// It draws from a `uniform` input of which some draw is made by a part of the lanes only, because they parted at the
-    /// end of this block: lanes then stand at different draws.
+    /// It draws from a `uniform` input of which some draw is made by a part of the lanes only,
+    /// because they parted at the end of this block: lanes then stand at different draws.
     DrawnApart(Block),
-    /// The same, because the draw has this guard.
+    /// Draw that differs because of this guard.
     DrawnUnder(Value),
 }
 
@@ -113,11 +115,11 @@ pub struct Divergence {
     branches: SecondaryMap<Block, Option<Cause>>,
     /// Uses that are divergent although their value is not: instruction, index of the use. Rising.
     temporal_uses: Vec<((Inst, u32), Cause)>,
-    /// By block: a divergent branch after which the block may run with a part of the lanes.
+    /// Divergent branch after which each block may run with a part of the lanes.
     apart: Vec<Option<Block>>,
 }
 
-/// What the analysis is computed from.
+/// Input of the analysis.
 #[derive(Clone, Copy)]
 pub struct DivergenceInput<'a> {
     /// The function.
@@ -150,8 +152,8 @@ impl Divergence {
         }
     }
 
-    /// May lanes that run together see different numbers in this value, while it is in its loop? Joins that no instruction
-    /// reads are not asked about.
+    /// May lanes that run together see different numbers in this value, while it is in its loop?
+    /// Joins that no instruction reads are not asked about.
     pub fn is_divergent(&self, value: Value) -> bool {
         self.values[value].is_some()
     }

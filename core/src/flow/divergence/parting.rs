@@ -1,4 +1,4 @@
-//! What follows when lanes part at a branch: joins on their ways and uses behind them see different values.
+//! Consequences of lanes that diverge at a branch: joins on their paths and uses after them see different values.
 
 use alloc::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use alloc::vec;
@@ -32,9 +32,9 @@ pub(super) struct Parting<'a> {
     apart: Cover<'a>,
     /// All blocks whose joins were given up.
     given_up: Cover<'a>,
-    /// By block: what of its values was given up.
+    /// Values of each block that were given up.
     given_up_uses: Vec<GivenUp>,
-    /// What one branch's blocks are collected in.
+    /// Scratch for the blocks of one branch.
     scratch: Vec<Block>,
     left: LeftLoops<'a>,
 }
@@ -202,8 +202,8 @@ impl<'a> Propagation<'a> {
         self.input.cfg.position(cycle.map_or(branch, |cycle| tables.left.loops[cycle].header))
     }
 
-    /// Values of a loop that lanes leave for one block: those that are visible there are left behind, the others as far as
-    /// a join there takes them.
+    /// Values of a loop that lanes leave for one block: those that are visible there are left
+    /// behind, the others as far as a join there takes them.
     fn leave_loop(&mut self, left: Loop, branch: Block, meeting: Block, tables: &mut Parting<'_>) {
         for block in tables.left.take_blocks(left) {
             let loops = tables.left.loops;
@@ -244,8 +244,9 @@ impl<'a> Propagation<'a> {
         }
     }
 
-    /// Blocks that control reaches behind a meeting point, as far as they lead there again, and the depth of the uppermost
-    /// writer that it has to pass on the way, the highest number if none. None if that takes too long to say.
+    /// Blocks that control reaches behind a meeting point, as far as they lead there again, and the
+    /// depth of the uppermost writer that it has to pass on the way, the highest number if none.
+    /// None if that takes too long to say.
     ///
     /// The writers dominate the meeting point, so one of them dominates the next. What control reaches of that which a
     /// writer dominates without passing the writer, it reaches without passing those above: from there, it comes
@@ -275,8 +276,9 @@ impl<'a> Propagation<'a> {
         tables.pay(reached.len()).then_some(reached)
     }
 
-    /// The values that a block writes are different for lanes that left by the branch, wherever `is_behind` holds, and on
-    /// the edges into joins, given as source and target, where `is_edge_behind` does.
+    /// The values that a block writes are different for lanes that left by the branch, wherever
+    /// `is_behind` holds, and on the edges into joins, given as source and target, where
+    /// `is_edge_behind` does.
     fn diverge_uses(
         &mut self,
         block: Block,

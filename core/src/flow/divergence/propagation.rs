@@ -1,15 +1,15 @@
-//! The fixpoint: one sweep down the dominator tree, and after it what becomes divergent is queued once and makes its users
-//! divergent.
+//! The fixpoint: one sweep down the dominator tree, and after it what becomes divergent is queued
+//! once and makes its users divergent.
 //!
 //! ```text
 //! a: i = %tid; p = i < n; br p, b, c       the sweep: i and p are divergent, and the branch
-//! b: j = i + 1; k = join of k, m           it comes to j with what i is, and to k before m is known: k is looked at again
+//! b: j = i + 1; k = join of k, m           j gets what i is; k comes before m is known: k is visited again
 //! c: …                                     then lanes part at a: what that makes divergent tells those who read it
 //! ```
 //!
-//! The sweep comes to a definition before it comes to what reads it, but for joins that control comes back to, which are
-//! looked at again behind it. Most of what is divergent is found like that, in the order in which it stands in memory;
-//! the queue takes values as they come.
+//! The sweep comes to a definition before it comes to what reads it, but for joins that control
+//! comes back to, which are looked at again behind it. Most of what is divergent is found like
+//! that, in the order in which it stands in memory; the queue takes values as they come.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -26,7 +26,7 @@ use crate::flow::values::{Definition, Value};
 use crate::ir::{Block, FuncKind, Inst, Op, Operand};
 
 bitflags! {
-    /// What an instruction does with divergence.
+    /// Role of an instruction in divergence.
     #[derive(Clone, Copy, Default)]
     struct Deeds: u8 {
         /// Control may come to it.
@@ -46,13 +46,13 @@ bitflags! {
     }
 }
 
-/// What the fixpoint has to know of an instruction, in one place: divergence meets instructions in no order.
+/// Facts about an instruction that the fixpoint needs, in one place: divergence meets instructions in no order.
 #[derive(Clone, Copy, Default)]
 struct InstFacts {
     deeds: Deeds,
     /// Its result, if it has one only.
     made: PackedOption<Value>,
-    /// Where it stands.
+    /// Block of the instruction.
     block: PackedOption<Block>,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Propagation<'a> {
     branches: Vec<Block>,
     /// Inputs of which all draws are divergent.
     drawn_apart: FixedBitSet,
-    /// What draws from inputs, and the blocks where that is.
+    /// Instructions that draw from inputs, and their blocks.
     draws: Vec<Inst>,
     drawing: FixedBitSet,
 }

@@ -1,4 +1,4 @@
-//! Where lanes that part at a branch may be before they meet again, and which blocks see them come different ways.
+//! Blocks that lanes may reach between diverging at a branch and reconverging, and those reached on different paths.
 //!
 //! ```text
 //! b: br p, x, y     x -> j     y -> j, y -> m     j -> m        region { x y j }, joins { j }: on disjoint ways from b
@@ -9,16 +9,18 @@
 //! it, edges from blocks that are only reached through it left aside. Labels are the children of the branch in the
 //! dominator tree of what it reaches, with what is below each.
 //!
-//! Blocks with one label are a tree: each has the block that the walk came from, up to the one where the way begins. Where
-//! an edge enters a block from another tree, both trees lead there, and as they have no block in common, none but the
-//! branch is on all ways there: a way begins. What is below the block goes over to it at once, so that this is true of the
-//! next such edge, too. No way that began ends again; the walk comes to an end, however tangled the graph is. Blocks are
-//! taken in reverse postorder, so that outside cycles nothing goes over.
+//! Blocks with one label are a tree: each has the block that the walk came from, up to the one
+//! where the way begins. Where an edge enters a block from another tree, both trees lead there, and
+//! as they have no block in common, none but the branch is on all ways there: a way begins. What is
+//! below the block goes over to it at once, so that this is true of the next such edge, too. No way
+//! that began ends again; the walk comes to an end, however tangled the graph is. Blocks are taken
+//! in reverse postorder, so that outside cycles nothing goes over.
 //!
-//! A walk may stop early when all that is left to see is on one way and no edge from there enters another: no join can
-//! follow. What it may inspect is limited: [`FREE_STEPS`] for each branch, and beyond that what is left of an allowance
-//! that all branches share. Once that is used up, a walk through a whole region ends where it comes to a branch whose own
-//! region was too large: that is a part of it.
+//! A walk may stop early when all that is left to see is on one way and no edge from there enters
+//! another: no join can follow. What it may inspect is limited: [`FREE_STEPS`] for each branch, and
+//! beyond that what is left of an allowance that all branches share. Once that is used up, a walk
+//! through a whole region ends where it comes to a branch whose own region was too large: that is a
+//! part of it.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec;
@@ -45,12 +47,12 @@ pub(super) enum Extent {
     Exhausted,
 }
 
-/// What a walk starts from.
+/// Start of a walk.
 #[derive(Clone, Copy)]
 pub(super) struct Walk {
     /// The branch.
     pub(super) branch: Block,
-    /// Where its lanes meet again.
+    /// Block where its lanes reconverge.
     pub(super) meeting: Option<Block>,
     /// May the walk stop once it has seen all joins?
     pub(super) may_stop: bool,
@@ -63,7 +65,7 @@ pub(super) struct Regions<'a> {
     cfg: &'a Cfg,
     /// Edges that walks may still inspect beyond their free ones.
     pub(super) allowance: usize,
-    /// By block.
+    /// State of each block.
     places: Vec<Place>,
     region: Vec<Block>,
     /// Blocks that are to be labelled, by their place in the reverse postorder.
@@ -78,11 +80,11 @@ pub(super) struct Regions<'a> {
     too_large: FixedBitSet,
 }
 
-/// What the walk knows of a block.
+/// State of a block in the walk.
 #[derive(Clone, Copy, Default)]
 struct Place {
     label: PackedOption<Block>,
-    /// Where the walk came from; none where a way begins.
+    /// Predecessor in the walk; none where a path begins.
     parent: PackedOption<Block>,
     is_join: bool,
     is_pending: bool,
@@ -164,8 +166,9 @@ impl<'a> Regions<'a> {
         Extent::Exhausted
     }
 
-    /// Would a walk through a whole region be given up that all blocks of this cycle belong to? So large ones need not be
-    /// walked through until what is allowed is used up, each time as far as is free.
+    /// Would a walk through a whole region be given up that all blocks of this cycle belong to? So
+    /// large ones need not be walked through until what is allowed is used up, each time as far as
+    /// is free.
     pub(super) fn is_too_large(&self, cycle: &[Block]) -> bool {
         // Each block is labelled at least once, and has an edge into it and one out of it.
         3 * cycle.len() > FREE_STEPS + self.allowance

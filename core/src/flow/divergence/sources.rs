@@ -1,4 +1,4 @@
-//! What each opcode does to divergence: differ by itself, pass its operands' divergence on, or even it out.
+//! Effect of each opcode on divergence: differ by itself, pass its operands' divergence on, or even it out.
 
 use super::Source;
 use crate::ir::{FuncKind, Function, InstData, Op, Operand, Space};
@@ -10,7 +10,7 @@ pub(super) enum Behaviour {
     Differs(Source),
     /// Divergent if something that it reads is.
     Follows,
-    /// The same for all lanes that run it, whatever operand 0 is; divergent if another operand is (a member mask).
+    /// Equal in all lanes that run it, whatever operand 0 is; divergent if another operand is (a member mask).
     Evens,
 }
 

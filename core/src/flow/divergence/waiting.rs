@@ -1,5 +1,5 @@
-//! The blocks that lanes may run at different moments although they have met: behind a meeting point that some lanes leave
-//! without others, because those wait or spin.
+//! The blocks that lanes may run at different moments although they have met: behind a meeting
+//! point that some lanes leave without others, because those wait or spin.
 //!
 //! ```text
 //! a: br p, b, m     p is divergent
@@ -7,15 +7,17 @@
 //! m: x = ld y[0]    two groups load at two moments: where they meet again, x may differ
 //! ```
 //!
-//! 1. An instruction *waits* where a part of the lanes may come to it: a barrier, an operation with a member mask, a call,
-//!    or an access in a loop by which lanes may spin. In a function every one waits, since its callers may be apart.
+//! 1. An instruction *waits* where a part of the lanes may come to it: a barrier, an operation with
+//!    a member mask, a call, or an access in a loop by which lanes may spin. In a function every
+//!    one waits, since its callers may be apart.
 //! 2. Lanes may leave the meeting point of each divergent branch whose region holds such an instruction. Behind it they
 //!    meet again only where lanes meet further out, so only in blocks that run apart.
 //! 3. Lanes of one group may also part at the instruction itself, if its guard, mask or barrier number differs by lane;
 //!    they meet at the immediate post-dominator of its block. Lanes that return early from a call go on behind it.
 //!
-//! Sound: rule 4 of [`crate::sim::Groups`] is the only way past a meeting point. Lanes that run a block at different
-//! moments compute the same from the same operands; only what they load, or learn of the lanes that run with them, differs.
+//! Sound: rule 4 of [`crate::sim::Groups`] is the only way past a meeting point. Lanes that run a
+//! block at different moments compute the same from the same operands; only what they load, or
+//! learn of the lanes that run with them, differs.
 //!
 //! Cost: O(divergent branches × blocks), and nothing where no instruction waits.
 

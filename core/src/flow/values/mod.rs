@@ -14,9 +14,9 @@
 //! definition dominates, the name stands for one number a lane: two uses with the same name read the same number, and
 //! "the register still holds this value" is a comparison of names ([`Values::before`]).
 //!
-//! The function is not changed and nothing needs to be rebuilt. Joins stand where [`super::joins`] places them; then one
-//! walk over the dominator tree names everything. What a register holds at some point is found when it is asked for
-//! ([`points`]).
+//! The function is not changed and nothing needs to be rebuilt. Joins stand where [`super::joins`]
+//! places them; then one walk over the dominator tree names everything. What a register holds at
+//! some point is found when it is asked for ([`points`]).
 //!
 //! Time and space: linear in instructions and blocks, plus the joins with their arguments, plus what their frontiers
 //! cost. Instructions are read once, into one flat array that holds first registers and then their values.
@@ -44,25 +44,25 @@ use points::Points;
 pub struct Value(u32);
 entity_impl!(Value, "v");
 
-/// Where a value comes from.
+/// Definition of a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Definition {
-    /// What the register holds when control comes in: an argument, or nothing assigned yet (which reads as 0).
+    /// Value of the register on entry: an argument, or nothing assigned yet (which reads as 0).
     Entry,
-    /// What an unguarded instruction writes.
+    /// Result of an unguarded instruction.
     Inst {
         /// The instruction.
         inst: Inst,
         /// Which of its destinations.
         index: u32,
     },
-    /// What a guarded instruction writes where its guard holds, and the old value elsewhere.
+    /// Result of a guarded instruction: new where its guard holds, and the old value elsewhere.
     Guarded {
         /// The instruction.
         inst: Inst,
         /// Which of its destinations.
         index: u32,
-        /// What the register held before.
+        /// Value of the register before.
         old: Value,
     },
     /// The value that comes along with control at the start of a block; see [`Values::join_args`].
@@ -84,7 +84,7 @@ impl Definition {
 
 /// Names of values, however they were found: where each comes from, and what instructions read.
 pub trait ValueNames {
-    /// Where a value comes from.
+    /// Returns the definition of a value.
     fn definition(&self, value: Value) -> Definition;
     /// A register that holds it, or held it.
     fn reg(&self, value: Value) -> Reg;
@@ -110,7 +110,7 @@ impl ValueNames for Values {
     }
 }
 
-/// What a join gets along one edge.
+/// Argument of a join along one edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct JoinArg {
     /// The edge; none for control that comes from outside.
@@ -123,7 +123,7 @@ pub struct JoinArg {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct ValueData {
     reg: Reg,
-    /// What kind of definition it has, in the highest bits, and the number of the instruction or block.
+    /// Kind of the definition, in the highest bits, and the number of the instruction or block.
     source: u32,
     /// Which of the instruction's destinations; of a guarded one, the place among those.
     detail: u32,
@@ -158,7 +158,7 @@ impl ValueData {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct GuardedData {
     value: Value,
-    /// What its register held before.
+    /// Value of its register before.
     old: Value,
     /// Which of the instruction's destinations.
     index: u32,
@@ -168,7 +168,8 @@ struct GuardedData {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Values {
     values: PrimaryMap<Value, ValueData>,
-    /// What of `slots` is which instruction's. By visit; blocks in preorder of the dominator tree, then the unreachable ones.
+    /// Position of each instruction in `slots`, by visit; blocks in preorder of the dominator tree,
+    /// then the unreachable ones.
     records: Vec<Record>,
     /// Instruction to its record, `NONE` where it has none.
     record_of: Vec<u32>,
@@ -186,9 +187,9 @@ pub struct Values {
     block_values: Vec<(u32, u32)>,
     /// Results of guarded instructions, rising.
     guarded: Vec<GuardedData>,
-    /// What registers hold when control comes in, if anything reads that.
+    /// Values of registers on entry, if an instruction reads them.
     entry_values: Vec<PackedOption<Value>>,
-    /// Where registers hold them.
+    /// Values of registers at each point.
     points: Points,
 }
 
@@ -200,7 +201,7 @@ impl Values {
         Naming::new(func, None, cfg, dominators).run()
     }
 
-    /// The same for somebody who knows already what the instructions of all blocks read and write.
+    /// Computes the names from known reads and writes of the instructions of all blocks.
     pub(crate) fn compute_from(
         func: &Function,
         accesses: &RegisterAccesses,
@@ -235,7 +236,7 @@ impl Values {
         self.guarded.iter().map(|&GuardedData { value, old, .. }| (value, old))
     }
 
-    /// Where a value comes from.
+    /// Returns the definition of a value.
     #[inline]
     pub fn definition(&self, value: Value) -> Definition {
         let ValueData { source, detail, .. } = self.values[value];
@@ -294,7 +295,7 @@ impl Values {
         })
     }
 
-    /// What a join gets: one argument for each edge from a reachable block, parallel to those of [`Cfg::in_edges`],
+    /// Arguments of a join: one for each edge from a reachable block, parallel to those of [`Cfg::in_edges`],
     /// then one for control from outside if the block is an entry. Empty for other values.
     pub fn join_args(&self, value: Value) -> &[JoinArg] {
         match self.first_arg.get(value.index()..value.index() + 2) {
@@ -309,8 +310,8 @@ impl Values {
         (start as usize..end as usize).map(Value::new)
     }
 
-    /// The values that the instructions of a reachable block make, in their order. Linear in those and in the entry values
-    /// that the block is the first to read.
+    /// The values that the instructions of a reachable block make, in their order. Linear in those
+    /// and in the entry values that the block is the first to read.
     pub fn made_in(&self, block: Block) -> impl Iterator<Item = Value> + '_ {
         let (start, end) = self.block_values[block.index()];
         let came_up = (start as usize..end as usize).map(Value::new);

@@ -17,12 +17,12 @@ pub(super) struct Naming<'a> {
     dominators: &'a Dominators,
     /// Blocks in the order of the visit: preorder of the dominator tree, then the unreachable ones.
     order: Vec<Block>,
-    /// By place in `order`, and one past it: the first slot.
+    /// First slot of each place in `order`, and one past it.
     place_slots: Vec<u32>,
-    /// By place in `order`, and one past it: the first record.
+    /// First record of each place in `order`, and one past it.
     place_records: Vec<u32>,
     joins: Joins,
-    /// What each register holds at the point of the walk; `NONE` for the entry value.
+    /// Value of each register at the point of the walk; `NONE` for the entry value.
     current: Vec<u32>,
     result: Values,
 }
@@ -304,7 +304,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The same without looking at the instructions.
+    /// Names a block from its known accesses, without reading the instructions.
     fn known_block(&mut self, known: &RegisterAccesses, block: Block, place: Option<u32>) {
         let (regs, before) = (known.regs(block), self.result.slots.len());
         self.result.slots.extend(regs.iter().map(|reg| Value::from_u32(reg.as_u32())));

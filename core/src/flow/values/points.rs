@@ -8,9 +8,10 @@
 //!    br h
 //! ```
 //!
-//! A point is a slot of [`Values`], blocks in preorder of the dominator tree, so that what a block dominates is one piece. A
-//! definition that nothing reads beyond its block, where others may come in, counts to the end of the block. Events of a
-//! register stand in the order of their points, and each knows the one that it stands inside.
+//! A point is a slot of [`Values`], blocks in preorder of the dominator tree, so that what a block
+//! dominates is one piece. A definition that nothing reads beyond its block, where others may come
+//! in, counts to the end of the block. Events of a register stand in the order of their points, and
+//! each knows the one that it stands inside.
 //!
 //! Many passes never ask, and the events are a fourth of the work of naming. Linear in definitions and joins.
 
@@ -35,16 +36,16 @@ struct Event {
     outer: u32,
 }
 
-/// What the events of a function are found from, and they, once somebody has asked.
+/// Inputs for the events of a function, and the events themselves, computed on the first request.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Points {
     /// Reachable blocks in preorder of the dominator tree.
     order: Vec<Block>,
-    /// By place in the order: where what the block dominates ends.
+    /// End of each block's dominator subtree, by place in the order.
     subtree_ends: Vec<u32>,
-    /// By place, and one past it: the first slot.
+    /// First slot of each place, and one past it.
     place_slots: Vec<u32>,
-    /// By place, and one past it: the first record.
+    /// First record of each place, and one past it.
     place_records: Vec<u32>,
     joins: Joins,
     events: OnceCell<Events>,
@@ -60,7 +61,7 @@ impl PartialEq for Points {
 impl Eq for Points {}
 
 impl Points {
-    /// Of blocks as they were read.
+    /// Takes the blocks as they were read.
     pub fn new(
         order: Vec<Block>,
         subtree_ends: Vec<u32>,
@@ -82,7 +83,7 @@ struct Events {
     /// Events of register `r` are `events[first[r]..first[r + 1]]`, in order of their points.
     first: Vec<u32>,
     events: Vec<Event>,
-    /// By register: where its next event goes.
+    /// Index of each register's next event.
     next: Vec<u32>,
 }
 

@@ -43,10 +43,10 @@ pub(super) struct Candidate {
     pub values: Elements,
     /// The probability (0–1) that they are, in all lanes of a warp.
     pub probability: f64,
-    /// The same as it was counted, of several values. The pass decides by the product; where they differ, the values are not
+    /// Joint probability as it was counted, of several values. The pass decides by the product; where they differ, the values are not
     /// independent.
     pub joint: Option<f64>,
-    /// Where its check stands, if that is above its block.
+    /// Place of its check, if that is above its block.
     pub hoist: Option<Hoist>,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn values_of(scene: &Scene<'_>, name: &[(Inst, Reg)]) -> Elements {
 pub(super) struct Filtered {
     /// Its number, from 1.
     pub number: u32,
-    /// What writes it.
+    /// Instruction that writes it.
     pub inst: Inst,
     /// Its register.
     pub reg: Reg,
@@ -103,7 +103,7 @@ pub(super) struct Numbered {
 }
 
 impl Numbered {
-    /// Of a scene.
+    /// Numbers the candidates of a scene.
     pub fn of(scene: &Scene<'_>) -> Numbered {
         let values = &scene.known.values;
         let results =
@@ -114,7 +114,7 @@ impl Numbered {
     }
 }
 
-/// What is known of an instruction's writes as candidates.
+/// Knowledge of an instruction's writes as candidates.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Standing {
     /// Nothing.
@@ -132,7 +132,7 @@ enum Standing {
     Several,
 }
 
-/// What is known of writes as candidates from one round to the next. That depends on the instruction, on where what it reads
+/// Knowledge of writes as candidates from one round to the next. It depends on the instruction, on where what it reads
 /// comes from, and on what the profile says of both.
 #[derive(Default)]
 pub(super) struct Standings {
@@ -256,7 +256,7 @@ pub(super) fn candidates(
     filtered
 }
 
-/// What an instruction's writes are as candidates; of one that is not looked at also why not.
+/// Standing of an instruction's writes as candidates; for ignored ones with the reason.
 fn standing_of(scene: &Scene<'_>, inst: Inst, p_thresh: f64) -> (Standing, Option<WhyNot>) {
     let data = &scene.func.insts[inst];
     match *data.dsts {

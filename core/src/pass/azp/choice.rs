@@ -23,7 +23,7 @@ use super::scene::Scene;
 use super::{Judged, Versioned};
 use crate::ir::Block;
 
-/// By how much, relatively, two gains may differ for reasons of rounding.
+/// Relative difference of two gains that rounding may cause.
 const ROUNDING: f64 = 1e-9;
 
 /// See the file's head.

@@ -40,12 +40,12 @@ const MOST_DOMINATORS: usize = 32;
 /// How much more often, relatively, a block may seem to run for reasons of rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// Where a check can stand above its block, and what moves there.
+/// Place above its block for a check, and the instructions that move there.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Hoist {
     /// The block.
     pub block: Block,
-    /// What moves there, in the order in which it will stand.
+    /// Instructions that move there, in their order there.
     pub insts: Vec<Inst>,
     /// The instructions of the block that these need.
     pub needs: Vec<Inst>,
@@ -89,7 +89,7 @@ impl<'s, 'a> Hoisting<'s, 'a> {
         highest
     }
 
-    /// What has to move so that values can be checked at the end of a block. None where something cannot.
+    /// Instructions that have to move so that values can be checked at the end of a block. None where one cannot.
     fn moved_to(&self, zeros: &[Value], block: Block) -> Option<Hoist> {
         let (scene, func, values) = (self.scene, self.scene.func, &self.scene.known.values);
         let ends_plainly = matches!(func.insts[func.terminator(block)?].opcode.op, Op::Br | Op::BrIf | Op::Switch);

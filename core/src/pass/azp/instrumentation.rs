@@ -52,7 +52,7 @@ const COUNTER_BYTES: i64 = 8;
 /// A candidate that is counted.
 pub(super) struct Counted {
     number: u32,
-    /// What writes the last of its registers.
+    /// Instruction that writes the last of its registers.
     last: Inst,
     regs: SmallVec<[Reg; 4]>,
     /// As profiles call its writes.

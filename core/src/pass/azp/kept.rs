@@ -42,7 +42,7 @@ use crate::flow::{Definition, Value, ValueUse, ValueUses, Values};
 use crate::graph::{Cfg, Loop, Loops};
 use crate::ir::{Block, Function, Inst, Reg};
 
-/// What an estimate looks at: a block, a join of it, or which joins it has; an instruction; a register's value on entry. The
+/// Item that an estimate reads: a block, a join of it, or which joins it has; an instruction; a register's value on entry. The
 /// kinds have numbers of their own, so that a number stays what it is when the function grows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen(u32);
@@ -80,7 +80,7 @@ impl Seen {
         Seen::of_kind(block.as_u32(), 2)
     }
 
-    /// What a join of a block joins, and who reads it.
+    /// Joins of a block, and their readers.
     fn join(block: Block) -> Seen {
         Seen::of_kind(block.as_u32(), 3)
     }
@@ -98,7 +98,7 @@ impl Seen {
         Seen(Seen::KINDS * number + kind)
     }
 
-    /// Where a value comes from, which also stands for who reads it.
+    /// Definition of a value, which also represents its readers.
     pub fn value(values: &Values, value: Value) -> Seen {
         match values.definition(value) {
             Definition::Entry => Seen::entry(values.reg(value)),
@@ -128,9 +128,9 @@ impl Seen {
 #[derive(Default)]
 pub(super) struct Kept {
     estimates: Vec<Entry>,
-    /// By the instruction that writes the first register: the place of its last estimate in `estimates`.
+    /// Place of the last estimate in `estimates`, by the instruction that writes the first register.
     last_of: Vec<PackedOption<Place>>,
-    /// What estimates have seen, also those that are not true any more.
+    /// Items that estimates have read, also those that are out of date.
     seen: Vec<Seen>,
     /// Counts the rounds.
     round: u32,
@@ -167,7 +167,7 @@ impl Entry {
     }
 }
 
-/// What came of a candidate.
+/// Result of a candidate.
 pub(super) enum Estimated {
     /// An estimate.
     Judged(Box<Judged>),
@@ -176,7 +176,7 @@ pub(super) enum Estimated {
 }
 
 impl Estimated {
-    /// What it is for.
+    /// Candidate of the result.
     pub fn name(&self) -> &Versioned {
         match self {
             Estimated::Judged(judged) => &judged.name,
@@ -250,12 +250,12 @@ impl Kept {
         places.filter(|(_, entry)| entry.estimate.is_some()).map(|(place, _)| Place::new(place))
     }
 
-    /// What came of a candidate.
+    /// Returns the result of a candidate.
     pub fn get(&self, place: Place) -> Option<&Estimated> {
         self.estimates[place.index()].estimate.as_ref()
     }
 
-    /// The same, to be changed.
+    /// Returns the result of a candidate, to be changed.
     pub fn get_mut(&mut self, place: Place) -> Option<&mut Estimated> {
         self.estimates[place.index()].estimate.as_mut()
     }
@@ -270,18 +270,18 @@ impl Kept {
         self.estimates[place.index()].score
     }
 
-    /// What a candidate was estimated to be, which then is none any more.
+    /// Removes and returns the estimate of a candidate, which then is none any more.
     pub fn remove(&mut self, place: Place) -> Option<Estimated> {
         self.estimates[place.index()].estimate.take()
     }
 }
 
-/// What a transformation does to blocks and instructions.
+/// Changes of a transformation to blocks and instructions.
 #[derive(Default)]
 pub(super) struct Change {
     /// The block of the check, those that are copied, and those from which something moved up.
     pub touched: Vec<Block>,
-    /// What moved up to the check.
+    /// Instructions that moved up to the check.
     pub hoisted: Vec<Inst>,
     /// How many instructions and blocks there were before.
     pub insts: usize,
@@ -314,7 +314,7 @@ pub(super) struct Past {
 }
 
 impl Past {
-    /// Of a scene that is about to change.
+    /// Records a scene that is about to change.
     pub fn of(scene: &Scene<'_>) -> Past {
         let known = &scene.known;
         Past {
@@ -332,10 +332,10 @@ impl Past {
     }
 }
 
-/// What estimates may have seen and is not as it was.
+/// Items that estimates may have read and that changed.
 pub(super) struct Changed {
     all: FixedBitSet,
-    /// What of it is more than other names for what registers with few writers hold.
+    /// Changes that are more than other names for the contents of registers with few writers.
     more_than_names: FixedBitSet,
     /// Those registers.
     renamed: FixedBitSet,
@@ -344,7 +344,7 @@ pub(super) struct Changed {
 }
 
 impl Changed {
-    /// By a transformation between then and now. None if that cannot be told.
+    /// Changes by a transformation between then and now. None if they cannot be determined.
     pub fn between(past: &Past, change: &Change, now: &Scene<'_>) -> Option<Changed> {
         if change.is_anywhere {
             return None;
@@ -423,7 +423,7 @@ impl Changed {
         }
     }
 
-    /// Where a value comes from, and who reads it.
+    /// Adds the definition of a value, and its readers.
     fn add_value(&mut self, now: &Scene<'_>, values: &Values, value: Value) {
         let reg = values.reg(value);
         self.add_name(now, reg, Seen::value(values, value));
@@ -432,7 +432,7 @@ impl Changed {
         }
     }
 
-    /// What guarded results keep has them for readers.
+    /// Adds the old values of guarded results, which read them.
     fn add_old(&mut self, values: &Values, inst: Inst) {
         for &result in values.defined(inst) {
             if let Definition::Guarded { old, .. } = values.definition(result) {
@@ -552,7 +552,7 @@ impl Changed {
         }
     }
 
-    /// Where a value comes from, and who reads it; nobody has seen a join that there was not.
+    /// Adds the definition of a value, and its readers; new joins have no estimates.
     fn add_unless_new(&mut self, past: &Past, now: &Scene<'_>, value: Value) {
         if !is_new(past, &now.known.values, value) {
             self.add_value(now, &now.known.values, value);
@@ -600,7 +600,7 @@ fn read_join(values: &Values, uses: &ValueUses, block: Block, reg: Reg) -> Optio
     values.join_of(block, reg).filter(|&join| uses.is_read(join))
 }
 
-/// By loop as it is now: the one that it was, if that and all around it have the headers that they had.
+/// Old loop of each current one, if that and all around it have the same headers.
 fn loops_as_before(past: &Past, now: &Loops) -> Vec<Option<Loop>> {
     let mut as_before: Vec<Option<Loop>> = alloc::vec![None; now.len()];
     // From the outside in.

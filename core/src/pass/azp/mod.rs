@@ -168,7 +168,7 @@ impl Pass for Azp {
     }
 }
 
-/// What the knobs say.
+/// Values of the knobs.
 struct Rules {
     p_thresh: f64,
     min_cycles: f64,
@@ -215,7 +215,7 @@ impl Rules {
     }
 }
 
-/// What a candidate is for, whatever else the function is: the writes of its registers.
+/// Writes of a candidate's registers, whatever else the function is.
 type Versioned = SmallVec<[(Inst, Reg); 1]>;
 
 /// A candidate with its estimate and what follows from it.
@@ -233,7 +233,7 @@ struct Unestimated {
     number: u32,
     regs: SmallVec<[Reg; 4]>,
     probability: f64,
-    /// What writes the last of its registers.
+    /// Instruction that writes the last of its registers.
     inst: Inst,
     name: Versioned,
 }
@@ -246,7 +246,7 @@ impl Unestimated {
     }
 }
 
-/// What a round has found out.
+/// Findings of a round.
 struct Round {
     /// Counted from 1.
     number: i64,
@@ -259,9 +259,9 @@ struct Round {
     judged: Vec<Place>,
     /// The one that is chosen.
     chosen: Option<Place>,
-    /// What is done for it, if there may be one more transformation.
+    /// Plan for it, if there may be one more transformation.
     plan: Option<Plan>,
-    /// What came of candidates.
+    /// Results of candidates.
     kept: Kept,
     /// The function, where there is a plan to change it.
     past: Option<Past>,
@@ -478,7 +478,7 @@ fn look(view: &mut View<'_>, rules: &Rules, memory: &mut Memory, number: i64, ch
     Some(Round { number, filtered, too_large, checked: known, judged, chosen, plan, kept, past })
 }
 
-/// What comes of a candidate that is called by its writes: the better of its estimates, with its check in its block or above
+/// Estimates a candidate given by its writes: the better of its estimates, with its check in its block or above
 /// it.
 fn estimate(
     estimator: &mut Estimator<'_, '_>,
@@ -540,7 +540,7 @@ fn is_same(kept: &Estimated, again: Option<&Opportunity>) -> bool {
     }
 }
 
-/// What writes values, if instructions do.
+/// Defining instructions of values; None if one has none.
 fn written(scene: &Scene<'_>, values: &Elements) -> Option<Versioned> {
     let values = values.iter();
     let name = values.map(|&value| Some((scene.known.values.definition(value).inst()?, reg_of(scene, value))));

@@ -1,4 +1,4 @@
-//! What it would bring to specialise for a candidate: the region that gains, its cycles, and the verdict.
+//! Estimate of specialising for a candidate: the region that gains, its cycles, and the verdict.
 //!
 //! ```text
 //! T_R      cycles of the region as it is             gain = T_R - (P · T_S + (1 - P) · T_R + T_check)
@@ -47,7 +47,7 @@ pub(super) const MOST_BLOCKS: usize = 256;
 const WORTH_A_LOOK: usize = 32;
 /// Cycles below which a difference is one of rounding.
 const NOTHING: f64 = 1e-9;
-/// By how much, relatively, the times of the same estimate may differ for reasons of rounding.
+/// Relative difference of the times of one estimate that rounding may cause.
 const ROUNDING: f64 = 1e-9;
 
 /// A block of the region behind whose last gaining instruction the rest is not copied.
@@ -70,7 +70,7 @@ pub(super) struct Opportunity {
     pub start: Inst,
     /// The blocks that are copied, besides what stands behind the check in its own.
     pub copied: Vec<Block>,
-    /// Where copying ends inside a block.
+    /// Ends of the copy inside blocks.
     pub tails: Vec<Tail>,
     /// P, 0–1.
     pub probability: f64,
@@ -91,11 +91,11 @@ pub(super) struct Opportunity {
 /// Which formula decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ThresholdRule {
-    /// What remains of the region's time is less than the threshold.
+    /// Remaining share of the region's time is less than the threshold.
     Remaining,
     /// Equations 5 and 6 as they are printed.
     Printed,
-    /// The same as the first, for a warp of which one does not know whether it takes the fast path.
+    /// Expected form of the first, for a warp that may or may not take the fast path.
     Expected,
 }
 
@@ -183,11 +183,11 @@ pub(super) struct Estimator<'s, 'a> {
     has_irreducible_loops: bool,
     /// Blocks that are copied.
     inside: Stamped<Block, ()>,
-    /// By block: the last instruction that gains.
+    /// Last instruction that gains, by block.
     last_gain: Stamped<Block, Option<Inst>>,
-    /// By block that is copied: executions where the candidate is zero, for each run of the function by a warp.
+    /// Executions of each copied block where the candidate is zero, for each run of the function by a warp.
     frequencies: Stamped<Block, f64>,
-    /// Where the last estimate's copy begins in its first block, and where it ends in others.
+    /// Bounds of the last estimate's copy: its begin in its first block, and its ends in others.
     bounds: Option<(Inst, Vec<Tail>)>,
 }
 
@@ -413,7 +413,7 @@ impl<'s, 'a> Estimator<'s, 'a> {
         }
     }
 
-    /// What gains, of all that becomes something else.
+    /// Instructions that gain, of all that change.
     fn gaining(&self) -> Vec<Inst> {
         self.specialisation.outcomes.keys().iter().copied().filter(|&inst| self.gains(inst)).collect()
     }
@@ -506,7 +506,7 @@ impl<'s, 'a> Estimator<'s, 'a> {
         Some(())
     }
 
-    /// Where the last blocks of the region end.
+    /// Ends of the region's last blocks.
     fn tails(&self) -> Vec<Tail> {
         let (scene, head) = (self.specialisation.scene, self.specialisation.head);
         let cfg = &scene.known.cfg;

@@ -44,12 +44,12 @@ pub(super) struct Simulated {
     pub after: Option<u64>,
 }
 
-/// What the oracle answers.
+/// Answer of the oracle.
 #[derive(Default)]
 pub(super) struct Answer {
-    /// What helps, in order.
+    /// Candidates that help, in order.
     pub kept: VecDeque<(Versioned, Simulated)>,
-    /// What does not.
+    /// Candidates that do not help.
     pub refused: BTreeMap<Versioned, Simulated>,
     /// Was the allowance used up before everything was tried?
     pub is_cut_off: bool,
@@ -102,7 +102,7 @@ struct Trial {
     module: Module,
     /// The function's place in it.
     place: Func,
-    /// What is run: the kernel itself, or those that call the function.
+    /// Kernels to run: the kernel itself, or those that call the function.
     kernels: Vec<Func>,
     instructions_left: u64,
 }
@@ -152,7 +152,7 @@ impl Trial {
         Ok(sum)
     }
 
-    /// What the default does without those that are refused, from `func` on, after `done` transformations: what each is
+    /// Sequence of the default without the refused ones, from `func` on, after `done` transformations: what each is
     /// for, and the function after it.
     fn sequence(
         &self,

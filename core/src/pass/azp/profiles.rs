@@ -20,21 +20,21 @@ use crate::ir::{Block, Function, Profile, WarpEntry};
 pub(super) struct Versions {
     /// The block that ends in the check.
     pub head: Block,
-    /// What stood behind the check.
+    /// Block with the code after the check.
     pub rest: Block,
     /// The probability (0–1) that the check holds.
     pub probability: f64,
     /// The copies of `rest` and of the blocks of the region.
     pub copies: BTreeMap<Block, Block>,
-    /// What follows blocks of the region, and `rest`, and is not copied.
+    /// Successors of the region, and of `rest`, that are not copied.
     pub tails: BTreeMap<Block, Block>,
     /// The one target that a copy has, by its original.
     pub goes: BTreeMap<Block, Block>,
-    /// Where the check goes instead of an empty copy of `rest`.
+    /// Target of the check instead of an empty copy of `rest`.
     pub begins_at: Option<Block>,
 }
 
-/// What a function as it is now declares of executions, from what it declared before; what it says of zeros stays.
+/// Declares executions for the changed function, from its earlier declarations; those of zeros are unchanged.
 pub(super) fn versioned(func: &Function, versions: &Versions) -> Vec<Profile> {
     let executions = |profile: &Profile| versions.executions(func, profile).unwrap_or_else(|| profile.clone());
     func.profiles.iter().map(executions).collect()

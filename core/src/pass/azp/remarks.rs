@@ -1,4 +1,4 @@
-//! What the pass says: of what it transforms for how much is gained, of everything else why not.
+//! Remarks of the pass: the gain of each transformation, and the reason of each refusal.
 //!
 //! ```text
 //! applied specialise   `r` is zero in 60 % of warps: without what is not needed then, 1.0 of 812.0 cycles are left, …
@@ -62,12 +62,12 @@ pub(super) fn named(func: &Function, regs: &[Reg]) -> String {
     names.join(" and ")
 }
 
-/// What goes with these names.
+/// Verb that agrees with these names.
 pub(super) fn verb(regs: &[Reg]) -> &'static str {
     if regs.len() > 1 { "are" } else { "is" }
 }
 
-/// What is gained by specialising.
+/// Remark on the gain of specialising.
 pub(super) fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
     let it = &judged.opportunity;
     let (verb, all) = (verb(&judged.regs), if judged.regs.len() > 1 { " all" } else { "" });
@@ -209,7 +209,7 @@ pub(super) fn block_of(func: &Function, inst: Inst) -> Block {
     func.inst_block(inst).unwrap_or(Block::from_u32(0))
 }
 
-/// Of a candidate nothing is estimated.
+/// Remark on a candidate without an estimate.
 pub(super) fn too_large(func: &Function, large: &Unestimated) -> Remark {
     let names = named(func, &large.regs);
     let message = format!("what depends on {names} is too large to look at, or the check has no place");

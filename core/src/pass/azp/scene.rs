@@ -1,4 +1,4 @@
-//! What every candidate of one round is judged by: value names, order in blocks, cycles and frequencies.
+//! Scene of a round, by which every candidate is judged: value names, order in blocks, cycles and frequencies.
 //!
 //! ```text
 //! profile warp { n1: 100  n2: 40 }      n2 runs 0.4 times for each run of the function that begins in n1
@@ -69,7 +69,7 @@ impl Prices {
         self.shared(issue, latency)
     }
 
-    /// The same of an instruction whose guard fails in all lanes: nothing goes to memory.
+    /// Price of an instruction whose guard fails in all lanes: no access to memory.
     pub fn of_no_lane(self, data: &InstData) -> f64 {
         let class = OpClass::of(data.opcode);
         let issue = self.machine.issue_cycles(data);
@@ -97,7 +97,7 @@ pub(super) struct Analyses {
 }
 
 impl Analyses {
-    /// What a view knows of a function of which the memory has seen all.
+    /// Analyses of a function that the memory is up to date with.
     pub fn of(view: &mut View<'_>, memory: &Memory) -> Analyses {
         let (values, uses) = (view.values_from(&memory.accesses), view.value_uses());
         let (dominators, post_dominators) = (view.dominators(), view.post_dominators());
@@ -114,24 +114,24 @@ pub(super) struct Scene<'a> {
     pub fast_math: bool,
     memory: &'a Memory,
     inside: Insides,
-    /// By block: executions for each run of the function by a warp.
+    /// Executions of each block for each run of the function by a warp.
     frequencies: Vec<f64>,
-    /// By block that ends in a check for zero: what is zero where it goes to its first target.
+    /// Zero registers at the first target of each check, by the block that ends in it.
     pub checks: BTreeMap<Block, Elements>,
 }
 
-/// What is known of blocks from their own instructions alone.
+/// Facts about blocks from their own instructions alone.
 #[derive(Default)]
 pub(super) struct Insides {
-    /// By instruction: its place in its block, and the cycles of what stands before it there, for one execution.
+    /// Place of each instruction in its block, and the cycles of those before it there, for one execution.
     places: Vec<(u32, f64)>,
-    /// By instruction: the next one of its block that writes one of its registers.
+    /// Next instruction of the block that writes one of an instruction's registers.
     overwriters: Vec<PackedOption<Inst>>,
-    /// By block: the cycles of one execution.
+    /// Cycles of one execution of each block.
     cycles: Vec<f64>,
     dependences: Dependences,
     seedbeds: Seedbeds,
-    /// By block: the branch that ends it, if that goes by a register.
+    /// Branch that ends each block, if it reads a register.
     branches: Vec<Option<Branch>>,
     /// Blocks that end in one which is negated.
     negated: FixedBitSet,
@@ -189,7 +189,7 @@ impl Insides {
         seedbeds.learn(func, blocks.iter().copied());
     }
 
-    /// By block: the value by which the branch at its end goes, and whether it is negated there.
+    /// Value that the branch of each block reads, and whether it is negated there.
     fn conditions(&self, values: &Values) -> Vec<Option<Condition>> {
         let condition = |branch: Branch| Some((*values.operands(branch.inst).first()?, branch.is_negated));
         self.branches.iter().map(|branch| branch.and_then(condition)).collect()
@@ -225,34 +225,34 @@ impl Branch {
     }
 }
 
-/// What stays true from one round to the next, but for what a transformation adds.
+/// Facts that survive from one round to the next, but for the additions of a transformation.
 pub(super) struct Memory {
-    /// What the profile says of zeros.
+    /// Zeros in the profile.
     pub zeros: ZeroProfile,
     prices: Prices,
-    /// What instructions read and write.
+    /// Registers that instructions read and write.
     pub accesses: RegisterAccesses,
-    /// By instruction: cycles of one execution.
+    /// Cycles of one execution of each instruction.
     cycles: Vec<f64>,
-    /// What constants an opcode gives for constants: the candidates of a function ask for the same again and again.
+    /// Constants that an opcode gives for constants: the candidates of a function request the same again and again.
     computed: RefCell<Computed>,
-    /// By instruction: of which of its uses, as bits, it is known whether a zero there makes its result zero; and of which
+    /// Uses of each instruction, as bits, of which it is known whether a zero there makes its result zero; and of which
     /// it does.
     propagating: RefCell<Vec<(u16, u16)>>,
-    /// By register: the instructions that write it, up to one more than are few.
+    /// Instructions that write each register, up to one more than are few.
     writers: Vec<SmallVec<[Inst; FEW_WRITERS]>>,
-    /// What is known of writes as candidates.
+    /// Standings of writes as candidates.
     pub standings: Standings,
     /// The estimates of the last round.
     pub kept: Kept,
     /// The function as it was in the last round, and what has been changed since.
     pub change: Option<(Past, Change)>,
-    /// What the last round knew of blocks.
+    /// Facts about blocks in the last round.
     pub inside: Option<Insides>,
 }
 
 impl Memory {
-    /// Of a function as it is.
+    /// Collects the facts of a function.
     pub fn of(func: &Function, prices: Prices) -> Memory {
         let zeros = ZeroProfile::of(func);
         let mut memory = Memory {
@@ -330,17 +330,17 @@ impl<'a> Scene<'a> {
         vectors(VectorInput { func: self.func, cfg, values, uses, dependences, seedbeds })
     }
 
-    /// What the simulator computes from constants.
+    /// Evaluates an opcode on constants with the simulator.
     pub fn evaluate(&self, opcode: Opcode, args: &[u64]) -> Option<u64> {
         *self.memory.computed.borrow_mut().entry((opcode, args.into())).or_insert_with(|| evaluate(opcode, args))
     }
 
-    /// What must stay behind what in blocks.
+    /// Dependences within blocks.
     pub fn dependences(&self) -> &Dependences {
         &self.inside.dependences
     }
 
-    /// What was found out block by block, for the next scene.
+    /// Facts found block by block, for the next scene.
     pub fn into_insides(self) -> Insides {
         self.inside
     }
@@ -405,7 +405,7 @@ impl<'a> Scene<'a> {
         self.memory.cycles[inst.index()]
     }
 
-    /// By block: executions by a warp, for each run of the function by one.
+    /// Executions of each block by a warp, for each run of the function by one.
     pub fn frequencies(&self) -> &[f64] {
         &self.frequencies
     }

@@ -1,4 +1,4 @@
-//! What is left of one instruction where some of what it reads is known.
+//! Simplifies an instruction of which some operands are known.
 //!
 //! ```text
 //! r0 known to be zero
@@ -21,7 +21,7 @@ use super::scene::Scene;
 use crate::ir::{AddressBase, ArgKind, Cmp, Combine, Function, Inst, InstData, Op, Opcode, Operand, Reg, TypeClass};
 use crate::pass::const_fold::simplest;
 
-/// What is left of an instruction.
+/// Rest of an instruction.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Special {
     /// All of it.
@@ -36,7 +36,7 @@ pub(super) enum Special {
     Simpler(InstData),
 }
 
-/// What is left of `inst`, where `known` tells the bits of a register that it reads, by the number of the use as
+/// Rest of `inst`, where `known` gives the bits of a register that it reads, by the number of the use as
 /// [`InstData::uses`] counts them.
 pub(super) fn special(scene: &Scene<'_>, inst: Inst, known: impl Fn(usize) -> Option<u64>) -> Special {
     let func = scene.func;
@@ -118,7 +118,7 @@ pub(super) fn special(scene: &Scene<'_>, inst: Inst, known: impl Fn(usize) -> Op
     }
 }
 
-/// Where a branch goes whose condition is known.
+/// Target of a branch whose condition is known.
 fn way_on(data: &InstData, predicates: &[(usize, bool)]) -> Option<usize> {
     match (data.opcode.op, predicates, data.args.first()) {
         (Op::BrIf, &[(_, holds)], _) => Some(usize::from(!holds)),

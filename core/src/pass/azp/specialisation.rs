@@ -1,4 +1,4 @@
-//! What becomes of a region when some values are zero there: constants forward, dead code backward, nothing changed.
+//! Specialises a region for zero values: constants forward, dead code backward, nothing changed.
 //!
 //! ```text
 //! check of r0                      r0 = 0
@@ -61,7 +61,7 @@ const MOST_CHANGED_BLOCKS: usize = 2 * MOST_BLOCKS;
 /// Instructions that a check may need of its block for others to be put behind it.
 const MOST_NEEDED: usize = 512;
 
-/// What becomes of an instruction of the region.
+/// Result for an instruction of the region.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Outcome {
     /// It goes away.
@@ -77,7 +77,7 @@ pub(super) enum Outcome {
     Simpler(u32),
 }
 
-/// What a check needs of its block: the instructions that write its registers, and all that they follow.
+/// Instructions of its block that a check needs: those that write its registers, and all that they follow.
 struct Needed {
     insts: Stamped<Inst, ()>,
     /// Those to begin with.
@@ -94,16 +94,16 @@ pub(super) struct Specialisation<'s, 'a> {
     pub head: Block,
     /// The instruction of that block behind which the check stands at the earliest, if it has to stand behind any.
     pub last: Option<Inst>,
-    /// What moves up to the check from blocks below.
+    /// Instructions that move up to the check from blocks below.
     pub hoisted: Vec<Inst>,
-    /// What the check needs of its block, once somebody has asked.
+    /// Instructions that the check needs of its block, computed on the first request.
     needed: RefCell<Needed>,
     pub constants: Stamped<Value, u64>,
     pub outcomes: Stamped<Inst, Outcome>,
     pub dead_blocks: Stamped<Block, ()>,
     closed: Stamped<Edge, ()>,
     specials: Vec<InstData>,
-    /// By value: readers that are left.
+    /// Remaining readers of each value.
     readers: Stamped<Value, u32>,
     work: Vec<Value>,
     edges: Vec<Edge>,
@@ -111,11 +111,11 @@ pub(super) struct Specialisation<'s, 'a> {
     refuted: Vec<Value>,
     unread: Vec<Value>,
     suspects: Vec<Value>,
-    /// By value: how often it was taken for a part of a ring.
+    /// Number of times that each value was suspected to be part of a ring.
     suspected: Stamped<Value, u8>,
     /// Blocks in which constants change something.
     changed_blocks: Stamped<Block, ()>,
-    /// What all of this has looked at.
+    /// Items that all of this has read.
     seen: Stamped<Seen, ()>,
 }
 
@@ -240,7 +240,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         }
     }
 
-    /// What the present candidate's estimate has looked at.
+    /// Items that the present candidate's estimate has read.
     pub fn seen(&self) -> &[Seen] {
         self.seen.keys()
     }
@@ -598,7 +598,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         }
     }
 
-    /// What wrote a value that nobody reads goes away, if it does nothing else.
+    /// Removes the definition of an unread value, if it does nothing else.
     fn remove_unread(&mut self, value: Value) {
         let values = self.scene.known.values.clone();
         match values.definition(value) {

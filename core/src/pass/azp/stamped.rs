@@ -32,7 +32,7 @@ impl<K: EntityRef, T: Copy + Default> Stamped<K, T> {
         });
     }
 
-    /// What was set.
+    /// Returns the value that was set.
     pub fn get(&self, key: K) -> Option<T> {
         self.entries.get(key.index()).filter(|entry| entry.0 == self.stamp).map(|entry| entry.1)
     }

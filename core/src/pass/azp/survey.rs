@@ -30,11 +30,11 @@ use crate::view::{self, View};
 pub struct Survey {
     /// Does a profile speak of any write?
     pub has_profile: bool,
-    /// What was considered, by number; vectors behind scalars.
+    /// Candidates by number; vectors after scalars.
     pub candidates: Vec<Surveyed>,
     /// The number of the candidate that the pass would transform for.
     pub best: Option<u32>,
-    /// What the candidate that was asked for would change.
+    /// Effect of the requested candidate.
     pub effect: Option<Effect>,
 }
 
@@ -45,11 +45,11 @@ pub struct Surveyed {
     pub number: u32,
     /// The registers that have to be zero.
     pub regs: Vec<Reg>,
-    /// What writes the last of them.
+    /// Instruction that writes the last of them.
     pub inst: Inst,
     /// The probability (0–1) that they are, as a product.
     pub probability: f64,
-    /// The same as it was counted: of one register what the profile says, of several what it says of them together.
+    /// Counted probability: of one register from the profile, of several from its joint entries.
     pub counted: Option<f64>,
     /// The figures, where it was estimated.
     pub estimate: Option<Estimate>,
@@ -84,7 +84,7 @@ pub struct Estimate {
     pub blocks: usize,
 }
 
-/// What a candidate would change, before anything is changed.
+/// Effect of a candidate, before anything is changed.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Effect {
     /// Its number.

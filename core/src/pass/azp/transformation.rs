@@ -40,7 +40,7 @@ use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type}
 use crate::pass::last_assignment::assign_zeros;
 use crate::trace::Place;
 
-/// What is done, found before anything changes.
+/// Plan of a transformation, found before anything changes.
 pub(super) struct Plan {
     head: Block,
     regs: Vec<Reg>,
@@ -48,7 +48,7 @@ pub(super) struct Plan {
     probability: f64,
     /// The head's instructions behind the check, in their order.
     behind: Vec<Inst>,
-    /// What moves up to the check from below, in its order there.
+    /// Instructions that move up to the check from below, in their order there.
     hoisted: Vec<Inst>,
     tails: Vec<Tail>,
     /// The head's part first, then the copied blocks.
@@ -57,13 +57,13 @@ pub(super) struct Plan {
     has_doubtful_reads: bool,
 }
 
-/// What is left of a block in the copy.
+/// Rest of a block in the copy.
 pub(super) struct CopyOf {
     /// The block.
     pub block: Block,
     /// The original of each instruction, and the instruction.
     pub insts: Vec<(Inst, InstData)>,
-    /// What comes next where its end is not copied.
+    /// Instruction that follows where its end is not copied.
     pub tail: Option<Inst>,
 }
 
@@ -213,7 +213,7 @@ impl Plan {
     }
 }
 
-/// Where a block only jumps to, if that is all it does.
+/// Target of a block that only jumps.
 fn straight_on(func: &Function, block: Block) -> Option<Block> {
     let mut insts = func.block_insts(block);
     match (insts.next(), insts.next()) {
@@ -250,7 +250,7 @@ fn insert_check(rewrite: &mut Rewrite<'_, '_>, head: Block, regs: &[Reg], is_div
     Some(Operand::Reg(all))
 }
 
-/// What an instruction becomes in the copy, before dead code is left out. None where it never runs.
+/// Rest of an instruction in the copy, before dead code is left out. None where it never runs.
 fn left_of(estimator: &Estimator<'_, '_>, inst: Inst) -> Option<InstData> {
     let specialisation = &estimator.specialisation;
     let scene = specialisation.scene;

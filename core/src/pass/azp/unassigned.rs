@@ -81,7 +81,7 @@ fn answer_by_names(scene: &Scene<'_>, head: Block, copies: &[CopyOf], open: &mut
     }
 }
 
-/// By copy: the registers that it reads before it assigns them, each once.
+/// Registers that each copy reads before it assigns them, each once.
 fn questions(scene: &Scene<'_>, copies: &[CopyOf]) -> Vec<Vec<Reg>> {
     let func = scene.func;
     let mut answered: Stamped<Reg, ()> = Stamped::new(func.regs.len());

@@ -1,4 +1,4 @@
-//! What `profile zero` says of writes, and the checks for zero that stand already.
+//! Zeros of writes in `profile zero`, and the existing checks for zero.
 //!
 //! ```text
 //! profile zero { n1.r: 0.5         the first write of r in n1 gives zero in all lanes of a warp half the time
@@ -22,11 +22,11 @@ use crate::ir::{
 /// Several writes, in ascending order.
 type WriteSet = SmallVec<[(Inst, Reg); 4]>;
 
-/// What profiles say of zeros, by instruction, so that it stays true when instructions move to other blocks.
+/// Zeros of writes in profiles, by instruction, so that they stay true when instructions move to other blocks.
 pub(super) struct ZeroProfile {
     /// The probability (0–1) that an instruction writes zero into its only register; NaN where nobody tells.
     single: SecondaryMap<Inst, f64>,
-    /// The same of instructions with several registers.
+    /// Zeros of instructions with several registers.
     several: BTreeMap<(Inst, Reg), f64>,
     /// Writes and the probability (0–1) that they are zero together.
     joint: Vec<(WriteSet, f64)>,
@@ -36,7 +36,7 @@ pub(super) struct ZeroProfile {
 }
 
 impl ZeroProfile {
-    /// What a function declares. Of two entries for the same writes the second holds.
+    /// Collects the declarations of a function. Of two entries for the same writes the second holds.
     pub fn of(func: &Function) -> ZeroProfile {
         let mut found = ZeroProfile {
             single: SecondaryMap::with_default(f64::NAN),
@@ -139,7 +139,7 @@ impl ZeroProfile {
         of_single.or_else(|| self.several.get(&(inst, dst)).copied())
     }
 
-    /// The same of a value that an instruction wrote.
+    /// Returns the probability of a value that an instruction wrote.
     pub fn of_value(&self, values: &Values, value: Value) -> Option<f64> {
         self.probability(values.definition(value).inst()?, values.reg(value))
     }
@@ -157,7 +157,7 @@ impl ZeroProfile {
         self.said(func) == ZeroProfile::of(func).said(func)
     }
 
-    /// What it says of writes that there are.
+    /// Entries for existing writes.
     fn said(&self, func: &Function) -> BTreeMap<WriteSet, f64> {
         let mut said = BTreeMap::new();
         func.for_each_write(|inst, Write { reg, .. }| {

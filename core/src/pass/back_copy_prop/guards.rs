@@ -5,18 +5,20 @@
 //!    stands under the copy's guard, and it does not write `to` already.
 //! 3. Nothing reads or writes `to` between the definition and the copy.
 //!
-//! The third is a look at one row of [`Touches`] where both stand in one block. Across blocks the copy's block is searched
-//! backwards to the definition's: no block on the way may touch `to`. And where control leaves the way, `to` must be dead:
-//! that search goes forwards until `to` is written. Both give up after [`MAX_BLOCKS`] blocks.
+//! The third is a look at one row of [`Touches`] where both stand in one block. Across blocks the
+//! copy's block is searched backwards to the definition's: no block on the way may touch `to`. And
+//! where control leaves the way, `to` must be dead: that search goes forwards until `to` is
+//! written. Both give up after [`MAX_BLOCKS`] blocks.
 //!
-//! What is asked is the program as it was when the walk began. Renaming inside one block leaves every answer true that a
-//! backward walk asks for later. Across blocks it makes `to` live on the way, so such a register is set aside until the
-//! next walk.
+//! What is asked is the program as it was when the walk began. Renaming inside one block leaves
+//! every answer true that a backward walk asks for later. Across blocks it makes `to` live on the
+//! way, so such a register is set aside until the next walk.
 //!
-//! The next walk needs no new names for values: a copy that is gone was the only reader of one value, and whoever reads what
-//! the copy made reads that value now. Only the rows of its registers are others. What may be left over is a reader of such
-//! a register's other values, a join or a guarded write: where a copy is refused for several readers of one, the values are
-//! named anew at the end.
+//! The next walk needs no new names for values: a copy that is gone was the only reader of one
+//! value, and whoever reads what the copy made reads that value now. Only the rows of its registers
+//! are others. What may be left over is a reader of such a register's other values, a join or a
+//! guarded write: where a copy is refused for several readers of one, the values are named anew at
+//! the end.
 //!
 //! Source: ptxas page, phase 83.
 
@@ -100,18 +102,19 @@ impl Refusal {
         let Some((from, to)) = copied(&func.insts[copy]) else { return String::new() };
         let (from, to) = (&func.regs[from].name, &func.regs[to].name);
         match self {
-            Refusal::SeveralReaders => format!("more than this copy reads `{from}`"),
-            Refusal::SeveralDefinitions => format!("`{from}` comes from more than one definition"),
-            Refusal::OnEntry => format!("no instruction defines `{from}`, it is there on entry"),
-            Refusal::Drawn => format!("`{from}` is drawn from an input, and a draw stays as it is"),
-            Refusal::Opaque => format!("an opaque instruction writes `{from}`, and stays as it is"),
+            Refusal::SeveralReaders => format!("`{from}` has other readers"),
+            Refusal::SeveralDefinitions => format!("`{from}` has several definitions"),
+            Refusal::OnEntry => format!("`{from}` is defined on entry, by no instruction"),
+            Refusal::Drawn => format!("`{from}` is drawn from an input, and draws are never changed"),
+            Refusal::Opaque => format!("`{from}` is written by an opaque instruction, and these are never changed"),
             Refusal::Types => format!("`{from}` and `{to}` have different types"),
-            Refusal::OtherGuard => format!("`{from}` is not defined under the guard that the copy has"),
-            Refusal::WrittenTwice => format!("what defines `{from}` writes `{to}` already"),
-            Refusal::UnderWay(_) => format!("between the definition of `{from}` and here `{to}` is read or written"),
-            Refusal::Live => format!("where `{from}` is defined `{to}` holds a value that is read later"),
+            Refusal::OtherGuard => format!("`{from}` is not defined under the guard of the copy"),
+            Refusal::WrittenTwice => format!("the definition of `{from}` already writes `{to}`"),
+            Refusal::UnderWay(_) => format!("`{to}` is read or written between the definition of `{from}` and here"),
+            Refusal::Live => format!("`{to}` is live where `{from}` is defined"),
             Refusal::TooFar => format!(
-                "there are more than {MAX_BLOCKS} blocks between the definition of `{from}` and here, or beside them"
+                "there are more than {MAX_BLOCKS} blocks on the paths from the definition of `{from}` to here, or \
+                 beside them"
             ),
             Refusal::SetAside => format!("`{to}` has just been renamed elsewhere"),
         }
@@ -134,7 +137,7 @@ pub struct Guards {
     /// Registers of which a read or a write is gone, or stands elsewhere: by this walk, and by those before it.
     moved: FixedBitSet,
     moved_before: FixedBitSet,
-    /// What went away in this walk, in order.
+    /// Renamings of this walk, in order.
     renamings: Vec<Renaming>,
     /// Was a copy refused for readers that may have gone with an earlier walk's copies?
     has_doubtful_readers: bool,
@@ -177,8 +180,9 @@ impl Guards {
         guards
     }
 
-    /// Might another walk find what this one did not? Why a copy was refused is a matter of where its two registers are read
-    /// and written, so it stays where neither is one of a copy that is gone.
+    /// Might another walk find what this one did not? Why a copy was refused is a matter of where
+    /// its two registers are read and written, so it stays where neither is one of a copy that is
+    /// gone.
     pub fn may_find_more(&self) -> bool {
         let may_change = |regs: &[Reg; 2]| regs.iter().any(|reg| self.moved.contains(reg.index()));
         self.has_found_way || self.doubtful.iter().any(may_change)
@@ -311,7 +315,8 @@ impl Guards {
 
     /// The blocks from a definition's to a copy's, both included, unless `to` is touched on the way.
     fn way(&self, (defined_in, block, copy): (Block, Block, Inst), to: Reg) -> Result<Vec<Block>, Refusal> {
-        // What stands in front of the copy in its own block is on the way; what stands behind only if the way goes round.
+        // What stands in front of the copy in its own block is on the way; what stands behind only
+        // if the way goes round.
         let in_front = self.touches.of(to, block).iter().take_while(|touch| self.touches.is_before(touch.inst, copy));
         if let Some(touch) = in_front.last() {
             return Err(Refusal::UnderWay(Some(touch.inst)));

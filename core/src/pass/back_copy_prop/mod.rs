@@ -7,18 +7,20 @@
 //! st.global.u32 x[0], r3
 //! ```
 //!
-//! Blocks are visited in reverse postorder, their instructions last to first, so that a chain of copies collapses in one
-//! walk: `r3 = r2` makes `r3 = r1` of the copy before it, which then gives its name to the addition. A copy goes away
-//! where three [guards](guards) hold: it alone reads what it copies, that has one definition which can write the other
-//! register just as well, and nothing on the way reads or writes that other register.
+//! Blocks are visited in reverse postorder, their instructions last to first, so that a chain of
+//! copies collapses in one walk: `r3 = r2` makes `r3 = r1` of the copy before it, which then gives
+//! its name to the addition. A copy goes away where three [guards](guards) hold: it alone reads
+//! what it copies, that has one definition which can write the other register just as well, and
+//! nothing on the way reads or writes that other register.
 //!
 //! Sound because the register that is written earlier holds, between its new write and the place of the copy, a value
 //! that nobody asked for, and afterwards what the copy would have put there. The other register loses a value that only
 //! the copy read.
 //!
-//! Cost: the names of all values, which serve all walks but for rare cases; then a binary search a copy, and a few dozens
-//! where it stands in another block than what it copies. What one copy's removal opens for others is found by another walk, at most [`MAX_ROUNDS`] of them. If
-//! that many found work, running the pass again may find more, and a remark says so.
+//! Cost: the names of all values, which serve all walks but for rare cases; then a binary search a
+//! copy, and a few dozens where it stands in another block than what it copies. What one copy's
+//! removal opens for others is found by another walk, at most [`MAX_ROUNDS`] of them. If that many
+//! found work, running the pass again may find more, and a remark says so.
 //!
 //! Off unless it is asked for, as in ptxas: it changes definitions, where forward propagation only changes reads, and
 //! leaves less for passes that follow to recognise; most of what it finds `copy-prop` and `dce` have found before.
@@ -50,11 +52,11 @@ impl Pass for BackCopyProp {
     const INFO: PassInfo = PassInfo {
         name: "back-copy-prop",
         paper: "ptxas page, phases 82 and 83, OriBackCopyPropagate",
-        summary: "Lets a computation write the register that a copy of its result would write, and removes the copy.",
+        summary: "Writes a result directly into the register that it is copied to, and removes the copy.",
         knobs: &[Knob {
             name: "BackCopyPropBudget",
             kind: KnobKind::Integer { default: 1_000_000, min: 0, max: 1_000_000_000 },
-            help: "copies removed in a function before the pass stops",
+            help: "Maximum number of copies removed in a function.",
         }],
         needs_fast_math: false,
     };
@@ -81,8 +83,12 @@ impl Pass for BackCopyProp {
         }
         if let Some(entry) = view.func().entry_block() {
             view.miss(|_| {
-                Remark::missed("max-rounds", entry, format!("stopped after {MAX_ROUNDS} walks that all found work"))
-                    .with("rounds", Fact::Count(MAX_ROUNDS as u64))
+                Remark::missed(
+                    "max-rounds",
+                    entry,
+                    format!("stopped after {MAX_ROUNDS} rounds, each of which removed copies"),
+                )
+                .with("rounds", Fact::Count(MAX_ROUNDS as u64))
             });
         }
         Ok(())
@@ -139,7 +145,7 @@ impl Walk {
                 "back-copy",
                 block,
                 format!(
-                    "removed `{text}`: nothing else reads `{from_name}`, so `{definition_text}` writes `{to_name}`"
+                    "removed `{text}`, the only reader of `{from_name}`: `{definition_text}` now writes `{to_name}`"
                 ),
             )
             .at(copy)
@@ -164,7 +170,7 @@ impl Walk {
         let module = view.module();
         view.miss(|func| {
             let text = instruction_text(module, func, copy);
-            Remark::missed("budget", block, format!("`{text}` stays, and so does what follows: the budget is used up"))
+            Remark::missed("budget", block, format!("kept `{text}` and the copies after it: the budget is used up"))
                 .at(copy)
         });
     }
@@ -174,9 +180,9 @@ impl Walk {
         for &(block, copy, refusal) in &self.refused {
             view.miss(|func| {
                 let text = instruction_text(module, func, copy);
-                let mut message = format!("`{text}` stays: {}", refusal.why(func, copy));
+                let mut message = format!("kept `{text}`: {}", refusal.why(func, copy));
                 if let Refusal::UnderWay(Some(inst)) = refusal {
-                    message += &format!(", as `{}` does", instruction_text(module, func, inst));
+                    message += &format!(", by `{}`", instruction_text(module, func, inst));
                 }
                 Remark::missed(refusal.rule(), block, message).at(copy)
             });
@@ -184,8 +190,8 @@ impl Walk {
     }
 }
 
-/// The instructions that move one register into another, or into itself, in the order of a walk: a renaming makes no others
-/// of them, but may make a copy of what moved a register into itself.
+/// The instructions that move one register into another, or into itself, in the order of a walk: a
+/// renaming makes no others of them, but may make a copy of what moved a register into itself.
 fn moves_in_order(view: &mut View<'_>) -> Vec<(Block, Inst)> {
     let cfg = view.cfg();
     let func = view.func();
@@ -200,7 +206,7 @@ fn moves_in_order(view: &mut View<'_>) -> Vec<(Block, Inst)> {
     moves
 }
 
-/// What a copy of one register into another reads and writes. Others are not looked at.
+/// Source and destination of a copy of one register into another. Others are ignored.
 fn copied(data: &InstData) -> Option<(Reg, Reg)> {
     moved(data).filter(|(from, to)| from != to)
 }

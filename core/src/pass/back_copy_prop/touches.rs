@@ -1,4 +1,4 @@
-//! Where the registers that copies write are read and written: a sorted row for each of them.
+//! Reads and writes of the registers that copies write: a sorted row for each of them.
 //!
 //! Linear in the instructions; a question is a binary search, and a change costs as much as a row is long.
 
@@ -26,7 +26,7 @@ pub struct Touch {
 pub struct Touches {
     /// Instruction to its number in reverse postorder, from 1; 0 for those that are not reached.
     places: Vec<u32>,
-    /// By block: the places of its first and its last instruction.
+    /// Places of the first and the last instruction of each block.
     ends: Vec<(u32, u32)>,
     /// Those of register `r` are `touches[first[r]..first[r + 1]]`.
     first: Vec<u32>,

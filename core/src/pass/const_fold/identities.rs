@@ -1,16 +1,17 @@
 //! The algebraic identities, as functions from an instruction to something simpler.
 //!
-//! Integer arithmetic wraps, so integer identities need no condition. For floats, without the licence:
-//! `x * 1`, `x / 1`, `x - 0`, `x + -0` and `min(x, x)` are `x` to the bit when rounding to nearest without flushing, if `x`
-//! is a result of arithmetic itself: another NaN would become the canonical one; `x * -1` is a sign change; division by a power of two is a multiplication. `x + 0` turns -0 into 0, `x * 0` is
-//! NaN for an infinite x, `x - x` too: those need the licence.
+//! Integer arithmetic wraps, so integer identities need no condition. For floats, without the
+//! licence: `x * 1`, `x / 1`, `x - 0`, `x + -0` and `min(x, x)` are `x` to the bit when rounding to
+//! nearest without flushing, if `x` is a result of arithmetic itself: another NaN would become the
+//! canonical one; `x * -1` is a sign change; division by a power of two is a multiplication. `x +
+//! 0` turns -0 into 0, `x * 0` is NaN for an infinite x, `x - x` too: those need the licence.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::ir::{Cmp, Flags, InstData, Op, Opcode, Operand, Rounding, Type, TypeClass};
 
-/// What an instruction can become.
+/// Simpler forms of an instruction.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Simpler {
     /// A constant's bits.
@@ -78,7 +79,7 @@ fn saturated_product(data: &InstData) -> Option<Finding> {
     let (_, bits) = with_constant(data)?;
     let is_zero = matches!(landmark(data.opcode.ty, bits), Landmark::Zero | Landmark::MinusZero);
     match (data.opcode.op, data.args.as_slice()) {
-        (Op::Mul, _) if is_zero => finding("annihilator", "zero makes it zero", Simpler::Constant(0)),
+        (Op::Mul, _) if is_zero => finding("annihilator", "a zero operand makes the result zero", Simpler::Constant(0)),
         (Op::Fma | Op::Mad, [_, _, addend]) if is_zero => {
             let add = Opcode { op: Op::Add, ..data.opcode };
             finding(
@@ -133,20 +134,20 @@ fn integer_identity(data: &InstData) -> Option<Finding> {
             finding("neutral", "zero changes nothing", Copy(x.clone()))
         }
         (Op::Sub | Op::Xor, _) if same_operands(data) => {
-            finding("self-inverse", "a value less itself is zero", Constant(0))
+            finding("self-inverse", "a value minus itself is zero", Constant(0))
         }
         (Op::And | Op::Or | Op::Min | Op::Max, _) if same_operands(data) => {
             finding("idempotent", "both operands are the same", Copy(args[0].clone()))
         }
         (Op::Mul | Op::MulHi | Op::MulWide | Op::And, Some((_, 0))) => {
-            finding("annihilator", "zero makes it zero", Constant(0))
+            finding("annihilator", "a zero operand makes the result zero", Constant(0))
         }
         (Op::Mul | Op::Div, Some((x, 1))) => finding("neutral", "one changes nothing", Copy(x.clone())),
-        (Op::Rem, Some((_, 1))) => finding("annihilator", "nothing remains of a division by one", Constant(0)),
+        (Op::Rem, Some((_, 1))) => finding("annihilator", "a division by one has no remainder", Constant(0)),
         (Op::And, Some((x, bits))) if bits == ones => finding("neutral", "all ones change nothing", Copy(x.clone())),
         (Op::Or, Some((_, bits))) if bits == ones => finding("annihilator", "all ones stay all ones", Constant(ones)),
         (Op::Xor, Some((x, bits))) if bits == ones => {
-            finding("negation", "all ones turn every bit", Instruction(Opcode::new(Op::Not, ty), vec![x.clone()]))
+            finding("negation", "all ones flip every bit", Instruction(Opcode::new(Op::Not, ty), vec![x.clone()]))
         }
         (Op::Shl, Some((_, bits))) if bits >= u64::from(ty.bits()) => {
             finding("shifted-out", "every bit is shifted out", Constant(0))
@@ -290,7 +291,7 @@ fn float_identity(data: &InstData, facts: FloatFacts<'_>) -> Option<Finding> {
             finding("neutral", "one changes nothing", Copy(x.clone()))
         }
         (Op::Mul | Op::Div, Some((x, Landmark::MinusOne, _))) => {
-            finding("negation", "minus one turns the sign", Instruction(Opcode::new(Op::Neg, ty), vec![x.clone()]))
+            finding("negation", "minus one flips the sign", Instruction(Opcode::new(Op::Neg, ty), vec![x.clone()]))
         }
         (Op::Sub, Some((x, Landmark::Zero, _))) | (Op::Add, Some((x, Landmark::MinusZero, _)))
             if facts.is_copied(x) =>
@@ -301,13 +302,13 @@ fn float_identity(data: &InstData, facts: FloatFacts<'_>) -> Option<Finding> {
             finding("neutral", "zero changes nothing", Copy(x.clone()))
         }
         (Op::Mul, Some((_, Landmark::Zero | Landmark::MinusZero, _))) if fast_math => {
-            finding("annihilator", "zero makes it zero", Constant(0))
+            finding("annihilator", "a zero operand makes the result zero", Constant(0))
         }
         (Op::Div, _) if fast_math && is_zero_constant(ty, data.args.first()) => {
             finding("annihilator", "zero stays zero", Constant(0))
         }
         (Op::Sub, _) if fast_math && same_operands(data) => {
-            finding("self-inverse", "a value less itself is zero", Constant(0))
+            finding("self-inverse", "a value minus itself is zero", Constant(0))
         }
         (Op::Min | Op::Max, _) if same_operands(data) && facts.is_copied(&data.args[0]) => {
             finding("idempotent", "both operands are the same", Copy(data.args[0].clone()))

@@ -8,16 +8,18 @@
 //! n2: @p e = mov.u32 7             n2: e = mov.u32 7       n2 is only reached where p holds
 //! ```
 //!
-//! An instruction whose operands are all constants becomes a `mov` of what the simulator computes for it: there is one
-//! arithmetic in this project. An identity is applied where it holds for every operand value to the bit; float identities
-//! that hold only for real numbers need the fast-math licence,
-//! and those that would keep a NaN's bits, which arithmetic does not, ask whether the operand is a result itself. A guard whose value is known on this path is dropped, or
-//! takes its instruction with it; see [`super::last_assignment`] for those who read what that would have written.
+//! An instruction whose operands are all constants becomes a `mov` of what the simulator computes
+//! for it: there is one arithmetic in this project. An identity is applied where it holds for every
+//! operand value to the bit; float identities that hold only for real numbers need the fast-math
+//! licence, and those that would keep a NaN's bits, which arithmetic does not, ask whether the
+//! operand is a result itself. A guard whose value is known on this path is dropped, or takes its
+//! instruction with it; see [`super::last_assignment`] for those who read what that would have
+//! written.
 //!
-//! One walk over the dominator tree, a constant number of steps an instruction; another one only after a guard that never
-//! holds took its instruction with it. The pass does not carry constants from
-//! a definition to its uses, that is `copy-prop`'s work; together they are run by `general-optimize`. Running it again
-//! finds nothing more.
+//! One walk over the dominator tree, a constant number of steps an instruction; another one only
+//! after a guard that never holds took its instruction with it. The pass does not carry constants
+//! from a definition to its uses, that is `copy-prop`'s work; together they are run by
+//! `general-optimize`. Running it again finds nothing more.
 //!
 //! Source: Muchnick, sections 12.1 and 12.3; IEEE 754-2019 for what holds of floats.
 
@@ -45,7 +47,7 @@ impl Pass for ConstFold {
     const INFO: PassInfo = PassInfo {
         name: "const-fold",
         paper: "Muchnick 12.1, 12.3",
-        summary: "Computes what is constant, applies algebraic identities, and settles guards whose value is known.",
+        summary: "Folds constants, applies algebraic identities, and resolves guards whose value is known.",
         knobs: &[],
         needs_fast_math: false,
     };
@@ -73,13 +75,13 @@ fn walk(view: &mut View<'_>, folding: &mut Folding<'_>) -> bool {
     removed | folding.finish_walk(view)
 }
 
-/// What one run of the pass keeps from instruction to instruction.
+/// State of one run of the pass.
 pub(super) struct Folding<'a> {
     settings: &'a Settings,
-    /// Instructions that never run, but whose assignments may be the last before some read. They go away after the walk,
-    /// because what is assigned in their stead must not change under it.
+    /// Instructions that never run, but whose assignments may be the last before some read. They go
+    /// away after the walk, because what is assigned in their stead must not change under it.
     never_run: Vec<(Block, Inst)>,
-    /// Of the function as it was when first asked. Still right after a change: what replaces arithmetic is arithmetic, a
+    /// Facts about the function at the first request. They survive changes: what replaces arithmetic is arithmetic, a
     /// number, or a copy of what was computed already.
     float_results: OnceCell<FloatResults>,
 }
@@ -106,7 +108,7 @@ impl<'a> Folding<'a> {
             let module = view.module();
             let mut rewrite = view.rewrite(|func| {
                 let text = instruction_text(module, func, inst);
-                Remark::applied(finding.rule, block, format!("`{text}` becomes simpler: {}", finding.why)).at(inst)
+                Remark::applied(finding.rule, block, format!("simplified `{text}`: {}", finding.why)).at(inst)
             });
             rewrite.replace(inst, simpler);
         }
@@ -117,7 +119,7 @@ impl<'a> Folding<'a> {
                 let module = view.module();
                 view.miss(|func| {
                     let text = instruction_text(module, func, inst);
-                    let message = format!("`{text}` stays: {} only for real numbers (--fast-math)", finding.why);
+                    let message = format!("kept `{text}`: {} only for real numbers (--fast-math)", finding.why);
                     Remark::missed(finding.rule, block, message).at(inst)
                 });
             }
@@ -134,7 +136,7 @@ impl<'a> Folding<'a> {
         simpler(func, &func.insts[inst], facts, evaluate)
     }
 
-    /// What a walk has left to do. Gives whether an instruction went away.
+    /// Finishes a walk. Returns whether an instruction was removed.
     pub(super) fn finish_walk(&mut self, view: &mut View<'_>) -> bool {
         let never_run = core::mem::take(&mut self.never_run);
         take_insts_away(view, &never_run, |&(_, inst)| inst, remove);
@@ -159,7 +161,7 @@ impl<'a> Folding<'a> {
             let (rule, outcome) = match (holds, sole) {
                 (true, _) => ("guard-true", "its guard always holds"),
                 (false, None) => ("guard-false", "it never runs"),
-                (false, Some(_)) => ("guard-false", "it never runs, and what it would write stays zero"),
+                (false, Some(_)) => ("guard-false", "it never runs, and its result is zero"),
             };
             Remark::applied(rule, block, format!("`{text}`: `{name}` is {word} here, so {outcome}")).at(inst)
         });
@@ -179,10 +181,11 @@ fn remove(view: &mut View<'_>, never_run: &[(Block, Inst)], needs_zeros: bool) {
     let [(block, inst), others @ ..] = never_run else { return };
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
-        let mut message = format!("`{}` never runs", instruction_text(module, func, *inst));
-        if !others.is_empty() {
-            message += &format!("; nor do {} more instructions", others.len());
-        }
+        let text = instruction_text(module, func, *inst);
+        let message = match others.len() {
+            0 => format!("removed `{text}`: it never runs"),
+            more => format!("removed `{text}` and {more} more: they never run"),
+        };
         Remark::applied("guard-false", *block, message).at(*inst)
     });
     never_run.iter().for_each(|&(_, inst)| rewrite.remove(inst));
@@ -214,9 +217,7 @@ fn simpler(
     compute: impl FnMut(Opcode, &[u64]) -> Option<u64>,
 ) -> Option<(Finding, InstData)> {
     let finding = match folded(data, compute) {
-        Some(bits) => {
-            Finding { rule: "constant", why: "all its operands are constants", simpler: Simpler::Constant(bits) }
-        }
+        Some(bits) => Finding { rule: "constant", why: "all operands are constant", simpler: Simpler::Constant(bits) },
         None => identities::find(data, facts)?,
     };
     let simpler = simplified(func, data, finding.simpler.clone())?;

@@ -43,58 +43,58 @@ impl Pass for CopyProp {
     const INFO: PassInfo = PassInfo {
         name: "copy-prop",
         paper: "ptxas page, OriCopyProp; Aho et al. 9.1.5",
-        summary: "Lets every use of a copy read what was copied, through guards and selp where the guard is the same.",
+        summary: "Replaces uses of a copy by its source, through guards and selp where the guard is the same.",
         knobs: &[
             Knob {
                 name: "CopyPropBudget",
                 kind: KnobKind::Integer { default: UNLIMITED, min: 0, max: UNLIMITED },
-                help: "how many instructions may be changed",
+                help: "Maximum number of changed instructions.",
             },
             Knob {
                 name: "CopyPropGlobalBudget",
                 kind: KnobKind::Integer { default: UNLIMITED, min: 0, max: UNLIMITED },
-                help: "how many of them may be changed because of a copy in another block",
+                help: "Maximum number of them changed because of a copy in another block.",
             },
             Knob {
                 name: "CopyPropForceGlobal",
                 kind: KnobKind::Switch { default: false },
-                help: "lifts CopyPropGlobalBudget",
+                help: "Ignore CopyPropGlobalBudget.",
             },
-            Knob { name: "CopyPropAddr", kind: KnobKind::Switch { default: true }, help: "propagates into addresses" },
+            Knob { name: "CopyPropAddr", kind: KnobKind::Switch { default: true }, help: "Propagate into addresses." },
             Knob {
                 name: "CopyPropConstantBank",
                 kind: KnobKind::Switch { default: true },
-                help: "propagates constants, the only operands here that ptxas would take from its constant bank",
+                help: "Propagate constants, the only operands here that ptxas would take from its constant bank.",
             },
             Knob {
                 name: "CopyPropPreAllocReg",
                 kind: KnobKind::Unavailable { why: "no register here is bound to one of the machine's" },
-                help: "propagates registers that are allocated from the start",
+                help: "Propagate preallocated registers.",
             },
             Knob {
                 name: "CopyPropNonRegMultiDef",
                 kind: KnobKind::Switch { default: true },
-                help: "propagates constants from registers with several definitions, too",
+                help: "Propagate constants from registers with several definitions, too.",
             },
             Knob {
                 name: "CopyPropNoMmaCb",
                 kind: KnobKind::Unavailable { why: "there are no matrix instructions here" },
-                help: "leaves operands of matrix instructions alone that come from the constant bank",
+                help: "Skip operands of matrix instructions that come from the constant bank.",
             },
             Knob {
                 name: "CopyPropNoWriteNonRR",
                 kind: KnobKind::Switch { default: false },
-                help: "leaves instructions alone that have, or would get, an operand that is no register",
+                help: "Skip instructions that have, or would get, an operand other than a register.",
             },
             Knob {
                 name: "CopyPropUseReachingDefs",
                 kind: KnobKind::Switch { default: false },
-                help: "also propagates where different copies of one value reach a use, by reaching definitions",
+                help: "Also propagate where different copies of one value reach a use, by reaching definitions.",
             },
             Knob {
                 name: "LateCopyPropComplPred",
                 kind: KnobKind::Switch { default: true },
-                help: "takes copies of one value under a guard and its opposite for one copy",
+                help: "Treat copies of one value under a guard and its opposite as one copy.",
             },
         ],
         needs_fast_math: false,
@@ -146,7 +146,7 @@ impl Pass for CopyProp {
 /// More than any budget.
 const UNLIMITED: i64 = 1_000_000_000;
 
-/// What may be propagated, and where to.
+/// Rules of what may be propagated, and where to.
 #[derive(Clone, Copy)]
 struct Rules<'a> {
     /// How many definitions each register has, if constants are taken only from those with one.
@@ -170,7 +170,7 @@ impl Rules<'_> {
     }
 }
 
-/// What was done to an instruction.
+/// Change of an instruction.
 #[derive(Clone, Copy, Default)]
 struct Changed {
     any: bool,
@@ -237,13 +237,13 @@ fn definition_counts(func: &Function) -> SecondaryMap<Reg, u32> {
 fn tell_end_of_budget(view: &mut View<'_>, name: &str) {
     if let Some(entry) = view.func().entry_block() {
         view.miss(|_| {
-            let message = format!("`{name}` is used up; more may be found");
+            let message = format!("the budget `{name}` is used up; more copies may remain");
             Remark::missed("budget", entry, message).with("knob", Fact::Text(name.into()))
         });
     }
 }
 
-/// What was found for one instruction.
+/// Finding for one instruction.
 #[derive(Default)]
 struct Found {
     /// Registers that it read through a copy.
@@ -258,7 +258,7 @@ struct Refusal {
     was_overwritten: bool,
 }
 
-/// Who hears what is found.
+/// Listener for findings.
 trait Hearer {
     const HEARS: bool;
     fn replaced(&mut self, copy: Reg, source: Source);
@@ -301,7 +301,7 @@ fn tell_refusals(view: &mut View<'_>, block: Block, inst: Inst, refusals: &[Refu
                 Source::Reg(reg) => {
                     format!("`{source_name}` has type {}, which does not fit here", func.reg_types[reg])
                 }
-                Source::Const(_) => "a constant cannot stand there".into(),
+                Source::Const(_) => "a constant is not allowed there".into(),
             };
             Remark::missed("copy", block, format!("`{text}` keeps `{copy_name}`, a copy of `{source_name}`: {why}"))
                 .at(inst)
@@ -323,7 +323,7 @@ fn explain(module: &Module, func: &Function, block: Block, inst: Inst, replaced:
         Some((_, Source::Const(_))) => "constant",
         _ => "copy",
     };
-    let mut remark = Remark::applied(rule, block, format!("`{before}` reads {}", parts.join(" and "))).at(inst);
+    let mut remark = Remark::applied(rule, block, format!("`{before}` now reads {}", parts.join(" and "))).at(inst);
     for &(copy, source) in replaced {
         remark = remark.with("copy", Fact::Reg(copy)).with("source", Fact::Text(source_text(func, copy, source)));
     }
@@ -342,7 +342,7 @@ fn source_text(func: &Function, copy: Reg, source: Source) -> String {
 struct Replacer<'a, H> {
     reg_types: &'a PrimaryMap<Reg, Type>,
     copies: &'a AvailableCopies,
-    /// Of whoever reads the registers that are looked at.
+    /// Guard of the reader.
     guard: Option<Guard>,
     rules: Rules<'a>,
     hearer: &'a mut H,
@@ -350,9 +350,10 @@ struct Replacer<'a, H> {
 }
 
 impl<H: Hearer> Replacer<'_, H> {
-    /// Gives what was replaced; `reads` tells where to look. What was copied may be a copy under this guard, though it was
-    /// none where it was copied, so each place is looked at again until it is none. That ends, since what was copied was
-    /// written before its copy. The guard goes first: copies that hold under it are known by what it was copied from.
+    /// Gives what was replaced; `reads` tells where to look. What was copied may be a copy under
+    /// this guard, though it was none where it was copied, so each place is looked at again until
+    /// it is none. That ends, since what was copied was written before its copy. The guard goes
+    /// first: copies that hold under it are known by what it was copied from.
     fn replace(mut self, data: &mut InstData, reads: CopyReads) -> Changed {
         let mut any = false;
         if reads.guard()
@@ -486,7 +487,7 @@ impl<H: Hearer> Replacer<'_, H> {
         })
     }
 
-    /// What a register is a copy of.
+    /// Source of a copied register.
     #[inline]
     fn source(&mut self, copy: Reg) -> Option<Source> {
         if !self.copies.may_be_copy(copy) {

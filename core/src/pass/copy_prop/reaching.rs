@@ -8,9 +8,10 @@
 //! join:  y = add.u32 x, 1           join:  y = add.u32 a, 1
 //! ```
 //!
-//! Every value is traced to what it is a copy of: through copies, and through joins all of whose arguments are one value.
-//! A use reads the register of that value where the register still holds it. Sound because the names of values say which
-//! value a use sees, whichever of several definitions reached it, and which one a register holds.
+//! Every value is traced to what it is a copy of: through copies, and through joins all of whose
+//! arguments are one value. A use reads the register of that value where the register still holds
+//! it. Sound because the names of values say which value a use sees, whichever of several
+//! definitions reached it, and which one a register holds.
 //!
 //! A join that control comes back to is taken for itself, so that nothing is assumed on the way round. Linear in
 //! instructions and joins, apart from a logarithm for finding which value a register holds.
@@ -56,7 +57,10 @@ pub(super) fn propagate(view: &mut View<'_>, rules: Rules<'_>, left: &mut u64) {
                     .iter()
                     .map(|&(_, copy, from)| format!("`{}` instead of `{}`", name(from), name(copy)))
                     .collect();
-                let message = format!("`{text}` reads {}: only copies of that reach it", parts.join(" and "));
+                let message = format!(
+                    "`{text}` now reads {}: every definition that reaches this use is such a copy",
+                    parts.join(" and ")
+                );
                 found.iter().fold(Remark::applied("reaching", block, message).at(inst), |remark, &(_, copy, from)| {
                     remark.with("copy", Fact::Reg(copy)).with("source", Fact::Reg(from))
                 })
@@ -108,7 +112,7 @@ fn replacements(
     found
 }
 
-/// What each value is a copy of, where it is one.
+/// Source of each value that is a copy.
 fn trace(func: &Function, cfg: &Cfg, values: &Values) -> SecondaryMap<Value, PackedOption<Value>> {
     let mut sources: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
     let mut is_known: SecondaryMap<Value, bool> = SecondaryMap::new();

@@ -130,12 +130,12 @@ struct Walk<'a> {
     dominators: &'a Dominators,
     numbering: Numbering<'a>,
     scope: &'a Scope,
-    /// By number: the first value of it within reach on the way down to the open block, or one that is out of date, as it
+    /// Leader of each number: the first value of it within reach on the path down to the open block, or one that is out of date, as it
     /// stands in a block that does not dominate the open one.
     leaders: Vec<Leader>,
     /// The last values of numbers, where there are several of one.
     latest: Vec<Holder>,
-    /// What leader and latest were before, where they dominate the block in which they were changed.
+    /// Former leader and latest holder, where they dominate the block in which they were changed.
     undo: Vec<(Number, Holder, Holder)>,
     /// Instruction that did each work, by its number; empty while the trace is off.
     works: Vec<Option<Worker>>,
@@ -168,7 +168,7 @@ struct Worker {
     details: Details,
 }
 
-/// Where a value is read from.
+/// Source of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     /// A register that holds it.
@@ -320,7 +320,7 @@ impl Walk<'_> {
             _ => {}
         }
         if own.numbered.guard != earlier.numbered.guard {
-            return ("guard", "it stands under another guard".into());
+            return ("guard", "it is under another guard".into());
         }
         match (class, own.details.state, earlier.details.state) {
             (Class::Load, Some(now), Some(before)) if now != before => {
@@ -358,7 +358,7 @@ impl Walk<'_> {
         self.leaders.push(Leader { holder: Holder { reg, number: held, maker, block }, latest: ALONE });
     }
 
-    /// The same for a number that may have had a leader.
+    /// Holds a number again that may have had a leader.
     fn hold_again(&mut self, func: &Function, block: Block, number: Number, reg: Reg, held: Number, maker: Maker) {
         let holder = Holder { reg, number: held, maker, block };
         let place = number.0 as usize;
@@ -447,7 +447,7 @@ impl Walk<'_> {
         replace_by_copies(&mut rewrite, inst, &registers);
     }
 
-    /// Where a value of a number can be read at this point of the walk.
+    /// Source of a number's value at this point of the walk.
     fn source(&self, func: &Function, block: Block, number: Number) -> Source {
         let Leader { holder: leader, latest } = self.leaders[number.0 as usize];
         let still_holds = |holder: Holder| self.numbering.held(holder.reg) == Some(holder.number);

@@ -21,13 +21,13 @@ use crate::ir::{Flags, InstData, Op, Operand, by_root};
 pub(in crate::pass) enum Class {
     /// Its result depends on its operands alone.
     Pure,
-    /// The same, on the special function unit.
+    /// Transcendental computation, on the special function unit.
     Transcendental,
     /// It depends on memory.
     Load,
     /// It depends on which lanes are active.
     Convergent,
-    /// The same, and it passes values between lanes.
+    /// Shuffle between lanes.
     Shuffle,
     /// It changes memory.
     Atomic,

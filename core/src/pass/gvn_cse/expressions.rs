@@ -25,7 +25,7 @@ pub(in crate::pass) struct Number(pub u32);
 #[derive(Default)]
 pub(in crate::pass) struct Keys {
     pub words: Vec<u32>,
-    /// Where the one that is being made begins, and what its words so far are mixed to.
+    /// Begin of the open key, and the hash of its words so far.
     pub open: usize,
     pub mixed: u64,
 }
@@ -89,7 +89,7 @@ impl Keys {
 pub(in crate::pass) struct KeyPart {
     words: [u32; KeyPart::ROOM],
     len: usize,
-    /// What they are mixed to, if nothing stands in front of them.
+    /// Hash of them, if nothing comes before them.
     mixed: u64,
 }
 
@@ -121,7 +121,7 @@ impl KeyPart {
 pub(in crate::pass) struct Expressions {
     /// Each key stands behind what was noted for it and its length.
     keys: Keys,
-    /// Where keys stand. Small, since each look at it is at another place.
+    /// Places of keys. Small, since each lookup reads another place.
     table: HashTable<u32>,
     next: u32,
 }
@@ -173,7 +173,7 @@ impl Expressions {
         Number(number)
     }
 
-    /// What was noted for the key that has been made; if nothing was, notes `new`. Another key can then be made.
+    /// Returns the value noted for the finished key; if there is none, notes `new`. Another key can then be made.
     pub fn noted(&mut self, new: u32) -> u32 {
         let (words, own) = self.keys.words.split_at(self.keys.open);
         let key_at = |start: u32| {
@@ -204,7 +204,7 @@ impl Expressions {
         }
     }
 
-    /// What was noted for the key that has been made, if anything was. Another key can then be made.
+    /// Returns the value noted for the finished key, if there is one. Another key can then be made.
     pub fn find(&mut self) -> Option<u32> {
         let (words, own) = self.keys.words.split_at(self.keys.open);
         let key_at = |start: usize| &words[start..start + words[start - 1] as usize];

@@ -1,4 +1,4 @@
-//! Where the same lanes are certain to be active.
+//! Places with the same active lanes.
 //!
 //! ```text
 //! a: vote …              region 0

@@ -1,4 +1,4 @@
-//! What has last written the memory that a load reads.
+//! Last writers of the memory that a load reads.
 //!
 //! ```text
 //!     ld x[i]          state 0: what it was on entry
@@ -41,57 +41,57 @@ const WALKED_SETS: usize = 3;
 /// The state of memory that a load reads: equal states, equal memory.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(in crate::pass) struct State {
-    /// Of its class.
+    /// Version of its class.
     pub memory: u32,
-    /// Of barriers; 0 for what no other thread writes.
+    /// Version of barriers; 0 for memory that no other thread writes.
     pub barrier: u32,
-    /// Of calls; 0 for what nothing writes.
+    /// Version of calls; 0 for memory that is never written.
     pub call: u32,
 }
 
 /// The states of memory along a walk over the dominator tree.
 pub(super) struct Memory {
-    /// Of all instructions that have to do with memory, block by block.
+    /// Memory operations of all instructions, block by block.
     works: Vec<Work>,
-    /// By place of a block: its first work.
+    /// First work of each block, by its place.
     first_work: Vec<u32>,
     /// The next one of the block that is open.
     next: usize,
-    /// What is followed: the classes, then barriers, then calls. By track: its state at this place of the walk.
+    /// State of each track at this place of the walk: the classes, then barriers, then calls.
     now: Vec<u32>,
     barriers: usize,
     calls: usize,
-    /// By class: does no other thread write it, and does nothing at all?
+    /// Whether each class has no other thread that writes it, and no writer at all.
     is_private: Vec<bool>,
     is_constant: Vec<bool>,
     /// Tracks whose different definitions meet somewhere, place by place, rising at each.
     joins: Vec<u32>,
-    /// By place of a block: its first join. Empty if there are none.
+    /// First join of each block, by its place. Empty if there are none.
     first_join: Vec<u32>,
-    /// By state: the one before it on the way down the tree.
+    /// State before each state on the path down the tree.
     before: Vec<u32>,
-    /// By state: the work that made it; [`NONE`] on entry and where several meet.
+    /// Work that made each state; [`NONE`] on entry and where several meet.
     makers: Vec<u32>,
     undo: Vec<(u32, u32)>,
     /// Accesses with their addresses that were asked for; none where nothing is known of one.
     accesses: Vec<Option<Access>>,
-    /// By work: which of them is its own, or [`NONE`].
+    /// Own access of each work, or [`NONE`].
     access_of: Vec<u32>,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// What an instruction does to memory.
+/// Effect of an instruction on memory.
 #[derive(Clone, Copy)]
 struct Work {
     inst: Inst,
     /// The class of its access; [`NONE`] for barriers and calls.
     class: u32,
-    /// What it may write; [`NONE`] for a load.
+    /// Class that it may write; [`NONE`] for a load.
     defines: u32,
 }
 
-/// What a load may be compared by before its address is looked at.
+/// Properties that loads are compared by before their addresses.
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     work: u32,
@@ -224,14 +224,14 @@ impl Memory {
         Some(Load { work: index, state: self.state(work.class as usize) })
     }
 
-    /// What a load right behind the access that was visited last would be compared by.
+    /// Properties of a load right after the access that was visited last.
     pub fn behind(&self) -> Option<Load> {
         let index = self.next.checked_sub(1)?;
         let class = self.works[index].class;
         (class != NONE).then(|| Load { work: index as u32, state: self.state(class as usize) })
     }
 
-    /// What a load right in front of the store that was visited last would be compared by.
+    /// Properties of a load right before the store that was visited last.
     pub fn in_front(&self) -> Option<Load> {
         let mut load = self.behind()?;
         load.state.memory = self.before[load.state.memory as usize];

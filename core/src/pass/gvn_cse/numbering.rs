@@ -38,7 +38,7 @@ use crate::graph::{Cfg, Dominators};
 use crate::ir::{Address, AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg};
 use crate::symbolic::{AffineNames, KnownSums, Overflow};
 
-/// What is taken for the same.
+/// Equivalences that numbering assumes.
 #[derive(Clone, Copy)]
 pub(in crate::pass) struct Options {
     /// Are the classes of enhanced scope eligible?
@@ -53,7 +53,7 @@ pub(in crate::pass) struct Options {
     pub forwards_stores: bool,
 }
 
-/// What an instruction computes. Small, since it is handed on for every instruction.
+/// Number of an instruction's computation. Small, since it is passed on for every instruction.
 #[derive(Clone, Copy)]
 pub(in crate::pass) struct Numbered {
     /// The number of its first result where its guard holds; the others follow.
@@ -77,7 +77,7 @@ impl Numbered {
     }
 }
 
-/// What else is known of an instruction, where [`Options::names_work`] asks for it.
+/// Further facts about an instruction, where [`Options::names_work`] requests them.
 #[derive(Clone, Copy, Default)]
 pub(in crate::pass) struct Details {
     /// The number of its work: opcode and operands, whatever the guard, memory and the lanes are.
@@ -100,10 +100,10 @@ pub(in crate::pass) struct Numbering<'a> {
     registers: Registers<'a>,
     memory: Option<Memory>,
     origins: Origins,
-    /// What registers in addresses are sums of, by their numbers.
+    /// Sums of the registers in addresses, by their numbers.
     sums: KnownSums,
     loads: Vec<Loaded>,
-    /// What registers that are written hold on entry, where that is ever read; registers rise.
+    /// Values of written registers on entry, where these are ever read; registers rise.
     entries: Vec<(Reg, Number)>,
     /// Blocks whose subtrees are open: where each ends in the order, and what there is to take back then.
     open: Vec<(usize, usize, usize)>,
@@ -111,7 +111,7 @@ pub(in crate::pass) struct Numbering<'a> {
     place: u32,
     /// Instructions of the open block so far after which other lanes may run.
     losses: u32,
-    /// Of the instruction that was numbered last.
+    /// Details of the instruction that was numbered last.
     details: Details,
     stored: Option<Stored>,
     /// Is it noted what the instruction reads whose key is being made?
@@ -120,7 +120,7 @@ pub(in crate::pass) struct Numbering<'a> {
     constants: [(u64, u32); CONSTANTS],
 }
 
-/// What a thread has stored where it may load it from.
+/// Stored value of a thread that it may load.
 #[derive(Clone, Copy)]
 pub(in crate::pass) struct Stored {
     /// Equal for stores of one type to one address, by the names in it.
@@ -142,7 +142,7 @@ struct Loaded {
 
 const CONSTANTS: usize = 32;
 
-/// What a key begins with, where it is not an opcode. Opcodes begin with less than 2³¹.
+/// Head of a key that is not an opcode. Opcodes begin with less than 2³¹.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 enum Head {
@@ -251,7 +251,7 @@ impl<'a> Numbering<'a> {
         self.options.forwards_stores
     }
 
-    /// What else is known of the instruction that was numbered last.
+    /// Returns the details of the instruction that was numbered last.
     pub fn details(&self) -> Details {
         self.details
     }
@@ -392,7 +392,7 @@ impl<'a> Numbering<'a> {
         number
     }
 
-    /// What a register holds that is given a number under a guard.
+    /// Number of a register that is written under a guard.
     fn guarded(&mut self, number: Number, guard: u32, reg: Reg) -> Number {
         let old = self.read(reg);
         self.expressions.extend([Head::Guarded as u32, number.0, old.0, guard]);
@@ -412,7 +412,7 @@ impl<'a> Numbering<'a> {
         }
     }
 
-    /// The same where nothing is known but what it holds on entry.
+    /// Number of a register of which only the value on entry is known.
     #[cold]
     fn read_first(&mut self, reg: Reg) -> Number {
         let number = self.entry(reg);
@@ -422,7 +422,7 @@ impl<'a> Numbering<'a> {
         number
     }
 
-    /// What a register that joins somewhere holds on entry.
+    /// Number of a register with joins on entry.
     fn on_entry(&mut self, reg: Reg) -> Number {
         match self.entries.binary_search_by_key(&reg, |entry| entry.0) {
             Ok(index) => self.entries[index].1,
@@ -745,7 +745,7 @@ impl<'a> Numbering<'a> {
         self.expressions.find().map(Number)
     }
 
-    /// What the instruction that was numbered last has stored, if loads may take it from there.
+    /// Takes the value stored by the instruction that was numbered last, if loads may use it.
     pub fn take_stored(&mut self) -> Option<Stored> {
         self.stored.take()
     }

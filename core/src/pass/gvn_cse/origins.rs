@@ -1,4 +1,4 @@
-//! Where numbers come from: the names that addresses are written as sums of.
+//! Origins of numbers: the names that addresses are written as sums of.
 //!
 //! ```text
 //! t = add.u64 x, 8        number 7 is made by this instruction from the numbers of x and 8
@@ -22,16 +22,16 @@ use super::memory::concerns_memory;
 use crate::flow::{Definition, Value, ValueNames};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type, by_root};
 
-/// Where numbers come from.
+/// Origins of numbers.
 pub(super) struct Origins {
     is_kept: bool,
-    /// By number.
+    /// Name of each number.
     names: Vec<Name>,
     /// Numbers of constants, special registers and symbols.
     leaves: HashMap<u32, Operand>,
-    /// Of the instructions that matter, what they read.
+    /// Operands of the instructions that matter.
     operands: Vec<Value>,
-    /// By instruction: its range of `operands`.
+    /// Range of each instruction in `operands`.
     ranges: Vec<(u32, u32)>,
 }
 
@@ -42,12 +42,12 @@ struct Name {
     maker: Maker,
 }
 
-/// Where a number comes from, in one word: the instruction whose first result it was first, if that has no guard.
+/// Origin of a number, in one word: the instruction whose first result it was first, if that has no guard.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Maker(u32);
 
 impl Maker {
-    /// What the register holds on entry.
+    /// Value of the register on entry.
     const ENTRY: Maker = Maker(u32::MAX);
     /// A join, or one of several results: nothing that could be looked into.
     const UNKNOWN: Maker = Maker(u32::MAX - 1);
@@ -84,7 +84,7 @@ impl Origins {
             }
     }
 
-    /// What is noted next is read by an instruction, up to its end.
+    /// Begins an instruction, which reads all that is noted up to its end.
     pub fn begin(&mut self, inst: Inst) {
         self.ranges[inst.index()].0 = self.operands.len() as u32;
     }
@@ -139,7 +139,7 @@ impl Origins {
     }
 }
 
-/// Of which operations a sum may be made, or of what they read.
+/// Operations that sums are made of, or their operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Summed {
     Never,

@@ -1,4 +1,4 @@
-//! What has to be known of a whole function before its values can be numbered.
+//! Facts about a whole function that numbering needs before it begins.
 //!
 //! ```text
 //! n1: x = add.u32 a, b              x is written here
@@ -24,7 +24,7 @@ use crate::graph::{Cfg, Dominators};
 use crate::ir::{Function, Inst, Module, Op, Opcode, Operand, Space};
 use crate::symbolic::Base;
 
-/// What one look at all instructions tells.
+/// Facts from one pass over all instructions.
 pub(in crate::pass) struct Outline<'a> {
     joins: JoinFinder<'a>,
     bases: BaseWalk,

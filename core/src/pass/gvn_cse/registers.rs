@@ -24,24 +24,24 @@ use crate::flow::{Joins, subtree_end};
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Reg};
 
-/// What registers hold.
+/// Contents of registers.
 pub(super) struct Registers<'a> {
     cfg: &'a Cfg,
     dominators: &'a Dominators,
     pub joins: Joins,
     /// [`NONE`] where nothing is known.
     now: Vec<u32>,
-    /// By register: how it is written.
+    /// Writes of each register, summarised.
     writings: Vec<Writing>,
-    /// What stood in `now` before, for registers that join somewhere.
+    /// Former content of `now`, for registers that join somewhere.
     undo: Vec<(Reg, u32)>,
     /// Registers of the open block that are not known below it.
     local: Vec<Reg>,
-    /// Of all joins, what comes along the edges; [`NONE`] where that is not known yet.
+    /// Arguments of all joins along the edges; [`NONE`] where one is not known yet.
     args: Vec<u32>,
-    /// By place of a block with joins: where the arguments of its first one begin, and how many each has.
+    /// Start of the arguments of the first join of each block with joins, and their number each.
     rows: Vec<(u32, u32)>,
-    /// By edge: its place among those into its target, where something joins.
+    /// Place of each edge among those into its target, where something joins.
     ordinals: Vec<u32>,
 }
 
@@ -142,7 +142,7 @@ impl<'a> Registers<'a> {
         Some((reg, &self.args[first..first + width as usize]))
     }
 
-    /// What a register was on entry comes to the join with that index of an entry block.
+    /// Passes a register's value on entry to the join with that index of an entry block.
     pub fn set_entry_arg(&mut self, place: u32, index: usize, number: Number) {
         let (first, width) = self.rows[place as usize];
         self.args[(first + (index as u32 + 1) * width) as usize - 1] = number.0;

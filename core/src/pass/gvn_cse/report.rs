@@ -29,13 +29,13 @@ use crate::text::expression_text;
 use crate::trace::{Holder as TableHolder, TableEvent};
 use crate::view::View;
 
-/// What has been told of a table.
+/// Reported part of a table.
 pub(super) struct Report<'a> {
     dominators: &'a Dominators,
     scope: &'a Scope,
-    /// By number: the number that is shown; 0 for what has not been told.
+    /// Shown number of each number; 0 for those not reported.
     shown: Vec<u32>,
-    /// By shown number: the outermost block for which it was told.
+    /// Outermost block for which each shown number was reported.
     told: Vec<PackedOption<Block>>,
     /// The tree of dominators that the walk is in.
     root: PackedOption<Block>,
@@ -55,7 +55,7 @@ struct Written {
 }
 
 impl<'a> Report<'a> {
-    /// Of a walk that begins.
+    /// Starts the report of a walk.
     pub fn new(dominators: &'a Dominators, scope: &'a Scope) -> Report<'a> {
         let (shown, told) = (Vec::new(), vec![None.into()]);
         Report { dominators, scope, shown, told, root: None.into(), at: None.into(), written: BTreeMap::new() }
@@ -89,7 +89,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What an instruction computes, in numbers, of which those are told that have not been.
+    /// Expression of an instruction, in numbers, of which new ones are reported.
     pub fn expression(&mut self, view: &mut View<'_>, numbering: &Numbering<'_>, inst: Inst) -> Option<String> {
         if !view.is_traced() {
             return None;
@@ -174,7 +174,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The same for who holds a number, maybe together with something else.
+    /// Reports the holder of a number, maybe together with something else.
     pub fn mention_holder(&mut self, view: &mut View<'_>, number: Number, holder: Holder) {
         if view.is_traced() && holder.number == number {
             self.mention(view, holder.reg, number);

@@ -10,22 +10,26 @@
 //!    br j
 //! ```
 //!
-//! Common are a pure instruction or a load with the same opcode, operands and guard on both sides, in any place from
-//! which it could as well be moved to the beginning ([`side`]). It moves in front of the branch once and goes away on both
-//! sides. Where it could not write its registers so early, or they differ, or the branch asks for one of them, it writes
-//! new ones, or the branch asks for a copy; that is done if the instruction issues for more cycles than these copies.
+//! Common are a pure instruction or a load with the same opcode, operands and guard on both sides,
+//! in any place from which it could as well be moved to the beginning ([`side`]). It moves in front
+//! of the branch once and goes away on both sides. Where it could not write its registers so early,
+//! or they differ, or the branch asks for one of them, it writes new ones, or the branch asks for a
+//! copy; that is done if the instruction issues for more cycles than these copies.
 //!
-//! Sound because both sides are reached by the branch alone: the lanes that execute it in front of the branch are those
-//! that executed it on one side or the other, each once, with the same operands and on the same memory. So no load is
-//! made that was not made before. What depends on which lanes are active (votes, shuffles, barriers, calls), draws,
-//! volatile and atomic accesses stay, and so do stores: where threads of a warp store to one place, the side decides whose
-//! value stays.
+//! Sound because both sides are reached by the branch alone: the lanes that execute it in front of
+//! the branch are those that executed it on one side or the other, each once, with the same
+//! operands and on the same memory. So no load is made that was not made before. What depends on
+//! which lanes are active (votes, shuffles, barriers, calls), draws, volatile and atomic accesses
+//! stay, and so do stores: where threads of a warp store to one place, the side decides whose value
+//! stays.
 //!
-//! Bounds: inner branches come before outer ones, so that what is hoisted out of a nest goes all the way. A walk over both
-//! sides of a branch takes n log n; it is made again until it finds nothing, each time but the last with something
-//! hoisted. Running the pass again finds nothing more.
+//! Bounds: inner branches come before outer ones, so that what is hoisted out of a nest goes all
+//! the way. A walk over both sides of a branch takes n log n; it is made again until it finds
+//! nothing, each time but the last with something hoisted. Running the pass again finds nothing
+//! more.
 //!
-//! Source: ptxas page, SpeculativeHoistCommonInsts (phase 56), of which it gives no more than the name; Muchnick, section
+//! Source: ptxas page, SpeculativeHoistCommonInsts (phase 56), of which it gives no more than the
+//! name; Muchnick, section
 //! 13.5, code hoisting.
 
 mod side;
@@ -56,11 +60,11 @@ impl Pass for HoistCommon {
     const INFO: PassInfo = PassInfo {
         name: "hoist-common",
         paper: "ptxas page, SpeculativeHoistCommonInsts; Muchnick 13.5",
-        summary: "Moves instructions that both sides of a branch have in common in front of it.",
+        summary: "Hoists instructions that are common to both sides of a branch above it.",
         knobs: &[Knob {
             name: "SpeculativeHoistCommonInsts",
             kind: KnobKind::Switch { default: true },
-            help: "switches the pass on",
+            help: "Enable the pass.",
         }],
         needs_fast_math: false,
     };
@@ -122,7 +126,7 @@ fn hoist(view: &mut View<'_>, branch: &Branch, values: &mut Option<Rc<Values>>) 
             let module = view.module();
             view.miss(|func| {
                 let text = instruction_text(module, func, inst);
-                let message = format!("`{text}` is common to both sides and stays: {why}");
+                let message = format!("kept `{text}`, common to both sides: {why}");
                 Remark::missed("hoist", branch.head, message).at(inst)
             });
         }
@@ -132,7 +136,7 @@ fn hoist(view: &mut View<'_>, branch: &Branch, values: &mut Option<Rc<Values>>) 
     true
 }
 
-/// What can be hoisted, in order, and what of the common instructions cannot and why.
+/// Pairs that can be hoisted, in order, and the common instructions that cannot, with the reason.
 fn common(
     module: &Module,
     func: &Function,
@@ -192,7 +196,7 @@ fn may_be_common(data: &InstData) -> bool {
 /// Why an instruction stays whatever stands around it.
 fn stays(data: &InstData) -> Option<&'static str> {
     match data.opcode.op {
-        Op::In => Some("no pass moves a draw"),
+        Op::In => Some("draws are never moved"),
         op if op.is_convergent() => Some("it depends on which lanes are active"),
         _ if data.opcode.has_effect() => Some("it is volatile"),
         _ => None,
@@ -206,7 +210,7 @@ fn judge_copies(func: &Function, branch: &Branch, insts: [Inst; 2], obstacle: Op
     let is_asked = !needs_copies && first.dsts.iter().any(|&dst| asks(func, branch, dst));
     let ty = |reg: Reg| func.reg_types[reg];
     if needs_copies && first.dsts.iter().zip(&second.dsts).any(|(&a, &b)| ty(a) != ty(b)) {
-        return Err("the registers have different types".to_string());
+        return Err("the destinations have different types".to_string());
     }
     // The first of several copies would change the guard of the others.
     let writes_guard =
@@ -223,9 +227,9 @@ fn judge_copies(func: &Function, branch: &Branch, insts: [Inst; 2], obstacle: Op
     };
     if copies > 0 && copies >= machine.issue_cycles(first) {
         let why = obstacle.unwrap_or_else(|| {
-            if is_asked { "it writes what the branch asks for" } else { "the registers differ" }.to_string()
+            if is_asked { "it writes a register that the branch reads" } else { "the destinations differ" }.to_string()
         });
-        return Err(format!("{why}, and a copy costs as much"));
+        return Err(format!("{why}, and a copy would cost as much"));
     }
     Ok(Pair { insts, needs_copies })
 }
@@ -242,8 +246,7 @@ fn move_up(view: &mut View<'_>, branch: &Branch, pair: &Pair) {
     let mut rewrite = view.rewrite(|func| {
         let text = instruction_text(module, func, first);
         let names = branch.sides.map(|side| &func.blocks[side].name);
-        let message =
-            format!("`{text}` stands in `{}` and in `{}`, so it moves in front of the branch", names[0], names[1]);
+        let message = format!("hoisted `{text}` above the branch: both `{}` and `{}` contain it", names[0], names[1]);
         Remark::applied("hoist", branch.head, message)
             .at(first)
             .with("sides", Fact::Blocks(branch.sides.to_vec()))

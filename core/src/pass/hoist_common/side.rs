@@ -6,8 +6,8 @@
 //!    z = add.u32 x, y        2      not `z` as long as `x` and `y` stand in front of it
 //! ```
 //!
-//! For each register the places that read and write it are kept in order; what has been hoisted is dropped when it stands
-//! foremost, so that all questions together are linear in the side.
+//! For each register the places that read and write it are kept in order; what has been hoisted is
+//! dropped when it stands foremost, so that all questions together are linear in the side.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -21,12 +21,12 @@ use crate::ir::{Block, Function, Guard, Inst, InstData, Op, Opcode, Operand, Reg
 /// Accesses in front of a load that are compared with it.
 const MOST_COMPARED: usize = 64;
 
-/// What makes two instructions the same, but for what they write.
+/// Properties that make two instructions equal, but for their destinations.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(Opcode, Option<Guard>, Vec<Operand>);
 
 impl Key {
-    /// Of an instruction; commuted operands make no difference.
+    /// Creates the key of an instruction; commuted operands make no difference.
     pub fn of(data: &InstData) -> Key {
         let mut args = data.args.to_vec();
         if data.opcode.op.is_commutative() && args.len() >= 2 {
@@ -94,7 +94,7 @@ impl Side {
         self.writes_are_gone[place] = !leaves_copy;
     }
 
-    /// What in front of the instruction there keeps it from reading the same at the beginning of the side.
+    /// Obstacle before the instruction that keeps it from reading the same values at the beginning of the side.
     pub fn obstacle_to_reading(
         &mut self,
         func: &Function,
@@ -109,21 +109,21 @@ impl Side {
             }
         });
         if let Some(reg) = written {
-            return Some(format!("`{}` is written in front of it in `{block}`", func.regs[reg].name));
+            return Some(format!("`{}` is written before it in `{block}`", func.regs[reg].name));
         }
         let inst = self.meeting_access(func, alias?, place)?;
-        Some(format!("`{}` in front of it in `{block}` may write what it reads", func.insts[inst].opcode))
+        Some(format!("`{}` before it in `{block}` may write the memory that it reads", func.insts[inst].opcode))
     }
 
-    /// What in front of the instruction there keeps it from writing its registers at the beginning of the side.
+    /// Obstacle before the instruction that keeps it from writing its registers at the beginning of the side.
     pub fn obstacle_to_writing(&mut self, func: &Function, place: usize) -> Option<String> {
         for &dst in &func.insts[self.insts[place]].dsts {
             let name = (&func.regs[dst].name, &func.blocks[self.block].name);
             if stands_in_front(self.reads.get_mut(&dst), &self.reads_are_gone, place) {
-                return Some(format!("`{}` is read in front of it in `{}`", name.0, name.1));
+                return Some(format!("`{}` is read before it in `{}`", name.0, name.1));
             }
             if stands_in_front(self.writes.get_mut(&dst), &self.writes_are_gone, place) {
-                return Some(format!("`{}` is written in front of it in `{}`", name.0, name.1));
+                return Some(format!("`{}` is written before it in `{}`", name.0, name.1));
             }
         }
         None

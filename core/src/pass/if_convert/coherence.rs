@@ -6,10 +6,10 @@
 //! br p, a, b                     all lanes see one value in 0.9 of the executions
 //! ```
 //!
-//! From the branch the causes of its divergence are followed back to the first draw, or load through a parameter, that
-//! the launch gives a coherence: what was drawn together is decided together. Bounds: one chain of causes, of
-//! [`MOST_STEPS`] values, though a predicate may come from several draws; the indices of a load are taken to be those of a
-//! warp's neighbours.
+//! From the branch the causes of its divergence are followed back to the first draw, or load
+//! through a parameter, that the launch gives a coherence: what was drawn together is decided
+//! together. Bounds: one chain of causes, of [`MOST_STEPS`] values, though a predicate may come
+//! from several draws; the indices of a load are taken to be those of a warp's neighbours.
 
 use crate::flow::{Cause, Divergence, Value, Values};
 use crate::ir::{
@@ -19,7 +19,7 @@ use crate::ir::{
 /// Values that are followed.
 const MOST_STEPS: usize = 64;
 
-/// What a launch declares of a branch.
+/// Declarations of a launch about a branch.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Coherence {
     /// Probability (0–1) that all lanes of a warp share what decides.
@@ -29,7 +29,7 @@ pub struct Coherence {
 }
 
 impl Coherence {
-    /// Of the divergent branch at the end of a block.
+    /// Looks up the divergent branch at the end of a block.
     pub fn of_branch(
         func: &Function,
         launch: &Launch,

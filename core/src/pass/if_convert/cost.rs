@@ -1,30 +1,34 @@
-//! What a region costs as it is and as straight code, in cycles of the machine model.
+//! Costs of a region as it is and as straight-line code, in cycles of the machine model.
 //!
 //! ```text
 //! branch      both · (c T c F c) + only true · (c T c) + only false · (c F c)     a side without blocks is nothing
 //! straight    S, and c where the join keeps other ways in
 //! ```
 //!
-//! `T` and `F` are the sides' instructions, `S` the straight code with its selects, `c` a branch, and each line costs what
-//! its [`Timeline`] tells: from where the predicate is there, to where the join can go on without waiting for a result.
-//! Other resident warps use the time in which one waits, so of that each of `n` warps costs the `n`th part, but never less
-//! than it holds the scheduler. How many there are, the launch says; where there is none, as many as the machine takes.
+//! `T` and `F` are the sides' instructions, `S` the straight code with its selects, `c` a branch,
+//! and each line costs what its [`Timeline`] tells: from where the predicate is there, to where the
+//! join can go on without waiting for a result. Other resident warps use the time in which one
+//! waits, so of that each of `n` warps costs the `n`th part, but never less than it holds the
+//! scheduler. How many there are, the launch says; where there is none, as many as the machine
+//! takes.
 //!
-//! `P` is the probability that a warp runs the side, which it does where one of its lanes does. Let `q` be the probability
-//! that a lane goes to the true side: as declared profiles tell, else one half. Then
+//! `P` is the probability that a warp runs the side, which it does where one of its lanes does. Let
+//! `q` be the probability that a lane goes to the true side: as declared profiles tell, else one
+//! half. Then
 //!
 //! - a uniform branch:    `P(true) = q`, `P(false) = 1 - q`;
-//! - a divergent one:    `P(true) = s q + (1 - s) (1 - (1 - q)^w)`, and `P(false)` with `1 - q` for `q`: in a share `s` of
-//!   the executions all lanes decide together, in the others `w` lanes do so independently. `s` is the coherence that the
-//!   launch declares of what decides ([`coherence`](super::coherence)); 0 with a profile alone, since profiles count lanes
-//!   and do not tell which of them go together;
+//! - a divergent one:    `P(true) = s q + (1 - s) (1 - (1 - q)^w)`, and `P(false)` with `1 - q` for
+//!   `q`: in a share `s` of the executions all lanes decide together, in the others `w` lanes do so
+//!   independently. `s` is the coherence that the launch declares of what decides
+//!   ([`coherence`](super::coherence)); 0 with a profile alone, since profiles count lanes and do
+//!   not tell which of them go together;
 //! - a divergent one of which neither tells:    `d + (1 - d) / 2` for both, where lanes part in a share `d`.
 //!
 //! A warp that comes to the branch runs both sides with probability `P(true) + P(false) - 1`.
 //!
-//! Bounds: [`SEEN`] instructions before the branch and behind the join are looked at. What a memory access costs beyond a hit
-//! in the first-level cache, it costs for the active lanes, so in both forms alike. Shared memory, which may limit how
-//! many blocks are resident, is left out.
+//! Bounds: [`SEEN`] instructions before the branch and behind the join are looked at. What a memory
+//! access costs beyond a hit in the first-level cache, it costs for the active lanes, so in both
+//! forms alike. Shared memory, which may limit how many blocks are resident, is left out.
 
 use alloc::vec::Vec;
 
@@ -44,7 +48,7 @@ pub const LANES: u32 = 32;
 /// Instructions that are looked at on either side of a region.
 const SEEN: usize = 32;
 
-/// What costs are computed from.
+/// Inputs of the costs.
 pub struct CostModel {
     /// Whose issue costs and latencies.
     pub machine: Machine,

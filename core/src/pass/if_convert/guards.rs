@@ -9,10 +9,11 @@
 //!                                  @t3 y = mov.u32 1
 //! ```
 //!
-//! The conjunction of a branch's predicate `p` and a guard's `q` takes one instruction where both are plain, and one
-//! where both are negated: `!p & !q` is the negation of `p | q`, and a guard may be negated. A mixed one is told from one of
-//! these and an operand: `p & !q` is `p` where not both hold, `p ^ (p & q)`, and `q & !p` is where one holds and `p` does
-//! not, `(p | q) ^ p`. So a nested diamond takes two for both its sides, whichever side it is in. What has been computed is
+//! The conjunction of a branch's predicate `p` and a guard's `q` takes one instruction where both
+//! are plain, and one where both are negated: `!p & !q` is the negation of `p | q`, and a guard may
+//! be negated. A mixed one is told from one of these and an operand: `p & !q` is `p` where not both
+//! hold, `p ^ (p & q)`, and `q & !p` is where one holds and `p` does not, `(p | q) ^ p`. So a
+//! nested diamond takes two for both its sides, whichever side it is in. What has been computed is
 //! used again until the guard's register is overwritten.
 //!
 //! A comparison in the side itself, of which nobody outside reads the result, takes the branch's predicate into it:
@@ -24,8 +25,9 @@
 //!    @!q y = mov.u32 2             @t1 y = mov.u32 2
 //! ```
 //!
-//! Then `q` implies `p`, and nothing has to be computed for its guards. What a further comparison combines with `q` implies
-//! `p` too, so that nests of any depth cost nothing more than their comparisons.
+//! Then `q` implies `p`, and nothing has to be computed for its guards. What a further comparison
+//! combines with `q` implies `p` too, so that nests of any depth cost nothing more than their
+//! comparisons.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -56,7 +58,7 @@ pub enum Step {
     Combined {
         /// The comparison.
         inst: Inst,
-        /// What it is combined with.
+        /// Predicate that it is combined with.
         with: Predicate,
         /// Is that negated?
         negated: bool,
@@ -74,8 +76,9 @@ pub struct StraightCode {
 }
 
 impl StraightCode {
-    /// The straight code of a region: the true side's instructions, then the false side's. `liveness` is of the function as
-    /// it is, or as it was before regions inside this one were converted.
+    /// The straight code of a region: the true side's instructions, then the false side's.
+    /// `liveness` is of the function as it is, or as it was before regions inside this one were
+    /// converted.
     pub fn of(func: &Function, liveness: &Liveness, region: &Region) -> StraightCode {
         let sides = [0, 1].map(|side| region.insts(func, side).collect::<Vec<_>>());
         let branched = region.condition.reg;
@@ -147,8 +150,8 @@ impl Step {
         matches!(self, Step::Combined { has_complement: true, .. })
     }
 
-    /// Makes of an instruction of a side what it will be, given the temporaries before it and the one for its complement.
-    /// Gives whether that is something else.
+    /// Makes of an instruction of a side what it will be, given the temporaries before it and the
+    /// one for its complement. Gives whether that is something else.
     pub fn change(&self, data: &mut InstData, temporaries: &[Reg], complement: Option<Reg>) -> bool {
         let guard = match *self {
             Step::Guarded(_, predicate, negated) => Some(Guard { reg: predicate.reg(temporaries), negated }),
@@ -224,7 +227,7 @@ struct Builder {
     is_copied: bool,
     /// Has a side overwritten it by now?
     is_overwritten: bool,
-    /// What has been computed of each guard's register, as long as it holds the same.
+    /// Predicates computed from each guard's register, as long as it holds the same.
     known: BTreeMap<Reg, Known>,
     /// Registers that are true only where the side is taken, each with a temporary that is true where the side is taken
     /// and the register is not.
@@ -299,7 +302,7 @@ impl Builder {
         guard
     }
 
-    /// Where the branch's predicate holds, and the other one does not.
+    /// Lanes where the branch's predicate holds, and the other one does not.
     fn branch_only(&mut self, known: &mut Known, branch: Predicate, other: Predicate) -> Predicate {
         if let Some(only) = known.branch_only {
             return only;
@@ -311,7 +314,7 @@ impl Builder {
         *known.branch_only.insert(self.compute(Op::Xor, differing))
     }
 
-    /// Where the other one holds, and the branch's does not.
+    /// Lanes where the other one holds, and the branch's does not.
     fn other_only(&mut self, known: &mut Known, branch: Predicate, other: Predicate) -> Predicate {
         if let Some(only) = known.other_only {
             return only;
@@ -323,7 +326,7 @@ impl Builder {
         *known.other_only.insert(self.compute(Op::Xor, differing))
     }
 
-    /// What registers hold changes.
+    /// Forgets the values of overwritten registers.
     fn overwrite(&mut self, dsts: &[Reg]) {
         for dst in dsts {
             self.known.remove(dst);

@@ -11,22 +11,25 @@
 //!    ret
 //! ```
 //!
-//! Triangles and diamonds ([`region`]) are converted from the inside out, so that nests go too; what has a guard
-//! already gets the conjunction of both ([`guards`]). A region is converted where that costs no more cycles than the
-//! branch ([`cost`]), or always on demand, if neither side has more than so many instructions. Then copies of both sides
-//! to one register become selects ([`selects`]), and the straight lines that are left are merged.
+//! Triangles and diamonds ([`region`]) are converted from the inside out, so that nests go too;
+//! what has a guard already gets the conjunction of both ([`guards`]). A region is converted where
+//! that costs no more cycles than the branch ([`cost`]), or always on demand, if neither side has
+//! more than so many instructions. Then copies of both sides to one register become selects
+//! ([`selects`]), and the straight lines that are left are merged.
 //!
-//! Sound because each lane does what it did. Where its guard is false a lane does not take part: it keeps its registers,
-//! touches no memory and is not counted by votes, exactly as if it were on the other side. The active lanes of an
-//! instruction are the same too: those that come to the head and go to its side. The true side comes first, as it does
-//! where lanes part, so that also the order of one warp's accesses stays. Not converted are sides with calls (their cost
-//! is not known here), with `in` (no pass may move a draw), and with `bar.sync` where the branch is divergent: a
-//! block-wide barrier whose guard differs by lane means nothing on hardware. Whoever reads what a side alone assigns still
-//! comes behind an assignment, a guarded one.
+//! Sound because each lane does what it did. Where its guard is false a lane does not take part: it
+//! keeps its registers, touches no memory and is not counted by votes, exactly as if it were on the
+//! other side. The active lanes of an instruction are the same too: those that come to the head and
+//! go to its side. The true side comes first, as it does where lanes part, so that also the order
+//! of one warp's accesses stays. Not converted are sides with calls (their cost is not known here),
+//! with `in` (no pass may move a draw), and with `bar.sync` where the branch is divergent: a
+//! block-wide barrier whose guard differs by lane means nothing on hardware. Whoever reads what a
+//! side alone assigns still comes behind an assignment, a guarded one.
 //!
-//! Bounds: at most `max_instructions` a side, after conversion of what is in it. A round is linear in the program, and
-//! divergence is computed once in it; rounds follow until one converts nothing, which is mostly the second. What that one
-//! refuses is told. So running the pass again finds nothing more.
+//! Bounds: at most `max_instructions` a side, after conversion of what is in it. A round is linear
+//! in the program, and divergence is computed once in it; rounds follow until one converts nothing,
+//! which is mostly the second. What that one refuses is told. So running the pass again finds
+//! nothing more.
 //!
 //! Source: J. R. Allen and others, Conversion of control dependence to data dependence, POPL 1983; ptxas page,
 //! OriDoPredication (phase 63); the limit of 7 is that of the CUDA C Programming Guide, branch predication.
@@ -68,28 +71,30 @@ impl Pass for IfConvert {
     const INFO: PassInfo = PassInfo {
         name: "if-convert",
         paper: "Allen et al. 1983; ptxas page, OriDoPredication",
-        summary: "Turns branches with short sides into guarded straight code where that costs no more.",
+        summary: "Turns branches with short sides into guarded straight-line code where that costs no more.",
         knobs: &[
             Knob {
                 name: "max_instructions",
                 kind: KnobKind::Integer { default: 7, min: 0, max: 1000 },
-                help: "instructions that a side may have",
+                help: "Maximum instructions per side.",
             },
-            Knob { name: "always", kind: KnobKind::Switch { default: false }, help: "converts whatever it costs" },
+            Knob { name: "always", kind: KnobKind::Switch { default: false }, help: "Convert whatever the cost." },
             Knob {
                 name: "machine",
                 kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
-                help: "whose issue costs and latencies are compared",
+                help: "Machine model of the issue costs and latencies that are compared.",
             },
             Knob {
                 name: "warps",
                 kind: KnobKind::Integer { default: 0, min: 0, max: 64 },
-                help: "resident warps that fill each other's waiting; 0 is as many as the launch says, or the machine takes",
+                help: "Number of resident warps that hide each other's latency; 0 takes it from the launch or the \
+                       machine.",
             },
             Knob {
                 name: "divergence",
                 kind: KnobKind::Number { default: 1.0, min: 0.0, max: 1.0 },
-                help: "share of a divergent branch's executions in which lanes part, where neither profile nor launch tells",
+                help: "Share of a divergent branch's executions in which lanes diverge, if no profile or launch gives \
+                       it.",
             },
         ],
         needs_fast_math: false,
@@ -155,7 +160,7 @@ struct Refusal {
 
 impl Refusal {
     fn of_shared_side(func: &Function, side: Block) -> Refusal {
-        let why = format!("`{}` has other ways in and would have to be copied", func.blocks[side].name);
+        let why = format!("`{}` has other predecessors and would have to be copied", func.blocks[side].name);
         Refusal { why, costs: None }
     }
 }
@@ -203,38 +208,38 @@ impl<'m> Judge<'m> {
         if self.always || costs.after <= costs.before {
             return Ok((code, costs));
         }
-        let why = format!("straight code takes {:.1} cycles, the branch {:.1}", costs.after, costs.before);
+        let why = format!("straight-line code takes {:.1} cycles, the branch {:.1}", costs.after, costs.before);
         Err(Refusal { why, costs: Some(costs) })
     }
 
-    /// An operation across lanes in a loop without end: lanes that go round by one side run the loop apart from those that
-    /// go round by the other.
+    /// An operation across lanes in a loop without end: lanes that go round by one side run the
+    /// loop apart from those that go round by the other.
     fn apart_in_head(&self, func: &Function, region: &Region) -> Option<String> {
         let blocks = region.sides.iter().flatten().chain([&region.head]);
         let mut ops = blocks.flat_map(|&block| func.block_insts(block)).map(|inst| func.insts[inst].opcode.op);
         let op = ops.find(|op| op.is_convergent())?.name();
-        Some(format!("there is `{op}`: lanes go round here apart from others"))
+        Some(format!("it contains `{op}`, and lanes of either side repeat the loop apart from the others"))
     }
 
-    /// What keeps a side from being guarded, whatever it costs.
+    /// Obstacle that keeps a side from being guarded, whatever the cost.
     fn obstacle(&self, func: &Function, region: &Region, side: usize, is_divergent: bool) -> Option<String> {
         let count = region.insts(func, side).count();
         if count > self.most_insts {
             let name = &func.blocks[region.sides[side][0]].name;
-            return Some(format!("`{name}` has {count} instructions, and {} may be guarded", self.most_insts));
+            return Some(format!("`{name}` has {count} instructions, and at most {} are guarded", self.most_insts));
         }
         region.insts(func, side).find_map(|inst| {
             let why = match func.insts[inst].opcode.op {
-                Op::Call => "what a call costs is not known here",
-                Op::In => "no pass moves a draw",
-                Op::Read => "no pass moves a clock",
-                Op::Ptx | Op::BarArrive => "which lanes run it may matter",
-                op if op.is_barrier() && is_divergent => "lanes may part here, and a barrier is for all of them",
-                _ if func.insts[inst].may_wait() && is_divergent => "lanes may part here, and it waits for others",
+                Op::Call => "the cost of a call is unknown",
+                Op::In => "draws are never moved",
+                Op::Read => "clock reads are never moved",
+                Op::Ptx | Op::BarArrive => "it may depend on which lanes are active",
+                op if op.is_barrier() && is_divergent => "lanes may diverge here, and a barrier needs all of them",
+                _ if func.insts[inst].may_wait() && is_divergent => "lanes may diverge here, and it waits for others",
                 _ => return None,
             };
             let op = func.insts[inst].opcode.op.name();
-            Some(format!("there is `{op}`: {why}"))
+            Some(format!("it contains `{op}`: {why}"))
         })
     }
 }
@@ -245,7 +250,7 @@ fn convert(view: &mut View<'_>, region: &Region, code: &StraightCode, costs: &Co
     let mut rewrite = view.rewrite(|func| {
         let Costs { before, after, .. } = *costs;
         let text = instruction_text(module, func, region.branch);
-        let message = format!("`{text}` becomes straight code: {after:.1} cycles in place of {before:.1}");
+        let message = format!("converted `{text}` to straight-line code: {after:.1} cycles instead of {before:.1}");
         with_facts(Remark::applied(region.shape(), region.head, message), region, Some(costs))
     });
     rewrite.remove(region.branch);
@@ -285,7 +290,7 @@ fn tell(view: &mut View<'_>, region: &Region, Refusal { why, costs }: Refusal) {
     let module = view.module();
     view.miss(|func| {
         let text = instruction_text(module, func, region.branch);
-        let remark = Remark::missed(region.shape(), region.head, format!("`{text}` stays: {why}"));
+        let remark = Remark::missed(region.shape(), region.head, format!("kept `{text}`: {why}"));
         with_facts(remark.at(region.branch), region, costs.as_ref())
     });
 }

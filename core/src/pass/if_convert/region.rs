@@ -7,9 +7,10 @@
 //!                                           j:
 //! ```
 //!
-//! A side is a line of blocks, each of which is reached from the one before and nowhere else: joins inside it that other
-//! conversions have emptied of their second way in need not have been merged yet. Where the lines end they must have come
-//! to one block. That block may have other ways in, be an entry, or be the head itself, of a loop that nothing leaves.
+//! A side is a line of blocks, each of which is reached from the one before and nowhere else: joins
+//! inside it that other conversions have emptied of their second way in need not have been merged
+//! yet. Where the lines end they must have come to one block. That block may have other ways in, be
+//! an entry, or be the head itself, of a loop that nothing leaves.
 //!
 //! Each line belongs to one branch, so looking at all branches is linear in the blocks.
 
@@ -22,7 +23,7 @@ use crate::ir::{Block, Function, Guard, Inst, Op, Operand};
 pub struct WaysIn(SecondaryMap<Block, u32>);
 
 impl WaysIn {
-    /// Of a function as it is.
+    /// Counts the edges of a function as it is.
     pub fn of(func: &Function) -> WaysIn {
         let mut ways = SecondaryMap::with_capacity(func.blocks.len());
         func.entry_blocks().into_iter().for_each(|entry| ways[entry] += 1);
@@ -56,7 +57,7 @@ pub struct Region {
     pub condition: Guard,
     /// The true side's blocks and the false side's. One may be empty: its edge goes to the join.
     pub sides: [Vec<Block>; 2],
-    /// Where the sides meet.
+    /// Block where the sides meet.
     pub join: Block,
 }
 
@@ -72,8 +73,8 @@ impl Region {
         Some(Region { head, branch, condition, sides: [true_side, false_side], join: true_end })
     }
 
-    /// What would be a region, but for a side of one block with other ways in, which would have to be copied: it, and the
-    /// block.
+    /// Region that is prevented only by a side of one block with other predecessors, which would
+    /// have to be copied: it, and the block.
     pub fn with_shared_side(func: &Function, ways_in: &WaysIn, head: Block) -> Option<(Region, Block)> {
         let (branch, condition, targets) = decision(func, head)?;
         let after = targets.map(|side| jump(func, side).filter(|_| side != head));
@@ -119,7 +120,7 @@ fn decision(func: &Function, head: Block) -> Option<(Inst, Guard, [Block; 2])> {
     Some((branch, condition, [on_true, on_false]))
 }
 
-/// Where a block goes, if only to one other.
+/// Target of a block with one successor.
 fn jump(func: &Function, block: Block) -> Option<Block> {
     let data = &func.insts[func.terminator(block)?];
     (data.opcode.op == Op::Br).then(|| data.targets()[0])

@@ -8,10 +8,12 @@
 //! Diamonds whose sides end in a copy to the same register leave such pairs. One instruction does it for all lanes, and
 //! whoever allocates registers sees that nothing of the old `x` is left.
 //!
-//! Sound where between the two nothing reads or writes `x` and nothing writes `p` or what the first one copies: each lane
-//! has run exactly one of them, and the select reads at the second one's place what the first one would have read.
+//! Sound where between the two nothing reads or writes `x` and nothing writes `p` or what the first
+//! one copies: each lane has run exactly one of them, and the select reads at the second one's
+//! place what the first one would have read.
 //!
-//! Bounds: [`MOST_PENDING`] first copies are remembered at a time, so it is linear in the block. Predicates have no select.
+//! Bounds: [`MOST_PENDING`] first copies are remembered at a time, so it is linear in the block.
+//! Predicates have no select.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -95,7 +97,7 @@ impl<P> Pairs<P> {
 }
 
 impl<P> Pair<P> {
-    /// Where its copies stand.
+    /// Places of its copies.
     pub fn places(&self) -> [&P; 2] {
         [&self.first.place, &self.second.place]
     }
@@ -120,7 +122,7 @@ pub fn select_copies(view: &mut View<'_>, block: Block) {
         let module = view.module();
         let mut rewrite = view.rewrite(|func| {
             let [one, other] = [first, second].map(|inst| instruction_text(module, func, inst));
-            Remark::applied("select", block, format!("`{one}` and `{other}` are one `selp`")).at(second)
+            Remark::applied("select", block, format!("merged `{one}` and `{other}` into one `selp`")).at(second)
         });
         rewrite.remove(first);
         rewrite.replace(second, pair.select());

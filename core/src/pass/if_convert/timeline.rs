@@ -1,4 +1,5 @@
-//! When a warp issues each instruction of a line of code: in order, one after the other, each when its registers are there.
+//! When a warp issues each instruction of a line of code: in order, one after the other, each when
+//! its registers are there.
 //!
 //! ```text
 //! a = ld.shared.u32 s[i]      issues at 0, is there at 23

@@ -10,8 +10,9 @@
 //! | C6 | results stand opposite results, and operands opposite operands | the same |
 //! | C7 | opposite operands are of one kind, type and value, their modifiers too | the same |
 //!
-//! The page asks C3 between blocks only, where two shared loads around a store of one block would then be one; here it is
-//! asked always. Values are compared by their numbers, which stand for the page's representatives and chain slots.
+//! The page asks C3 between blocks only, where two shared loads around a store of one block would
+//! then be one; here it is asked always. Values are compared by their numbers, which stand for the
+//! page's representatives and chain slots.
 //!
 //! Source: ptxas page, Structural Equivalence Predicate.
 
@@ -39,14 +40,14 @@ impl Broken {
     /// The page's name, and what it means here.
     pub fn explain(self) -> (&'static str, &'static str) {
         match self {
-            Broken::C2 => ("C2", "the other one does not run before it on every way"),
-            Broken::C3 => ("C3", "what it reads, or the lanes that are active, may have changed in between"),
-            Broken::C4 => ("C4", "the other one stands under another guard"),
+            Broken::C2 => ("C2", "the other one does not run before it on every path"),
+            Broken::C3 => ("C3", "its operands, or the active lanes, may have changed in between"),
+            Broken::C4 => ("C4", "the other one is under another guard"),
         }
     }
 }
 
-/// What the conditions look at.
+/// Inputs of the conditions.
 pub(super) struct Conditions<'a> {
     pub func: &'a Function,
     pub numbered: &'a SecondaryMap<Inst, Option<(Numbered, Details)>>,
@@ -55,8 +56,8 @@ pub(super) struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    /// Is `second` what `first` is, in different blocks or in one? Both have one number of work, so that C5 to C7 hold. The
-    /// first may have lost its guard since its numbers were found.
+    /// Is `second` what `first` is, in different blocks or in one? Both have one number of work, so
+    /// that C5 to C7 hold. The first may have lost its guard since its numbers were found.
     pub fn hold(&self, first: (Block, Inst), second: (Block, Inst)) -> Result<(), Broken> {
         debug_assert!(self.has_operands(second.1) && self.operands_match(first.1, second.1));
         if self.are_in_different_blocks(first.0, second.0) && !self.dominates(first.0, second.0) {
@@ -102,9 +103,10 @@ impl Conditions<'_> {
         self.numbers(first).zip(self.numbers(second)).is_some_and(|(first, second)| first.guard == second.guard)
     }
 
-    /// Could the first do the work of both of a block, if it had no guard? One stands under the opposite of the other's, so
-    /// that each lane does the work once, and nothing in between changes what it gives. What reads memory may fail, so
-    /// no lane may have ended in between either, as in a call.
+    /// Could the first do the work of both of a block, if it had no guard? One stands under the
+    /// opposite of the other's, so that each lane does the work once, and nothing in between
+    /// changes what it gives. What reads memory may fail, so no lane may have ended in between
+    /// either, as in a call.
     pub fn are_complementary(&self, first: (Block, Inst), second: (Block, Inst)) -> bool {
         let numbers = self.numbers(first.1).zip(self.numbers(second.1));
         let may_run_in_all_lanes = match Class::of(&self.func.insts[second.1]) {

@@ -6,24 +6,27 @@
 //! @!p z = mul.u32 a, 3           @!p z = mul.u32 a, 3      with `complementary`: one multiplication without a guard
 //! ```
 //!
-//! A walk in program order down the dominator tree looks for each instruction's work, its opcode and operands, in a table
-//! of those above ([`classes`] says quickly where there can be none). What is found has to meet the page's seven
-//! [`conditions`]. Copies are seen through, unless `DisableMoveCommoning` says otherwise; operands that commute are not
-//! sorted, that is `gvn-cse`'s work.
+//! A walk in program order down the dominator tree looks for each instruction's work, its opcode
+//! and operands, in a table of those above ([`classes`] says quickly where there can be none). What
+//! is found has to meet the page's seven [`conditions`]. Copies are seen through, unless
+//! `DisableMoveCommoning` says otherwise; operands that commute are not sorted, that is `gvn-cse`'s
+//! work.
 //!
-//! Sound because the earlier instruction has run on every way to the later one, in the same lanes, with the same operands
-//! and the same memory, and its registers still hold what it wrote. With `complementary` an instruction runs in all lanes
-//! instead of in those where `p` holds, into new registers that the lanes of both guards copy from; a load does where
-//! each lane would have read the same at its place and no lane can have ended in between.
+//! Sound because the earlier instruction has run on every way to the later one, in the same lanes,
+//! with the same operands and the same memory, and its registers still hold what it wrote. With
+//! `complementary` an instruction runs in all lanes instead of in those where `p` holds, into new
+//! registers that the lanes of both guards copy from; a load does where each lane would have read
+//! the same at its place and no lane can have ended in between.
 //!
 //! The page's phase is on, and asks `ForceLateCommoning` before anything else: what turns that off turns the pass off.
 //!
 //! What gives a register the value that it has goes away, and no longer stands between an earlier leader and what comes
 //! later. Where something earlier in the walk was refused for that reason, on a way back, the walk is made again.
 //!
-//! A walk is linear in instructions, apart from a logarithm for finding which value a register holds; each one more has an
-//! instruction less. Where what a register holds has no name, as nobody reads it from there, it is looked for among what may
-//! come there, in [`STEPS_A_VALUE`] steps for each value of the function. Running it again finds nothing more, but for that.
+//! A walk is linear in instructions, apart from a logarithm for finding which value a register
+//! holds; each one more has an instruction less. Where what a register holds has no name, as nobody
+//! reads it from there, it is looked for among what may come there, in [`STEPS_A_VALUE`] steps for
+//! each value of the function. Running it again finds nothing more, but for that.
 //!
 //! Source: ptxas page, phase 64 (LateOriCommoning).
 
@@ -67,18 +70,19 @@ impl Pass for LateCommoning {
     const INFO: PassInfo = PassInfo {
         name: "late-commoning",
         paper: "ptxas page, phase 64",
-        summary: "Lets what repeats under one guard, as if-conversion leaves it, be copied instead of computed again.",
+        summary: "Replaces computations repeated under one guard, as if-conversion leaves them, by copies.",
         knobs: &[
-            Knob { name: "ForceLateCommoning", kind: KnobKind::Switch { default: true }, help: "runs the pass at all" },
+            Knob { name: "ForceLateCommoning", kind: KnobKind::Switch { default: true }, help: "Enable the pass." },
             Knob {
                 name: "DisableMoveCommoning",
                 kind: KnobKind::Switch { default: false },
-                help: "takes a copy for a value of its own instead of for what it copies",
+                help: "Treat a copy as a value of its own instead of as its source.",
             },
             Knob {
                 name: "complementary",
                 kind: KnobKind::Switch { default: false },
-                help: "lets one computation under a guard and its opposite be one without guard, which ptxas does not",
+                help: "Merge a computation under a guard and its opposite into one without guard, which ptxas does \
+                       not.",
             },
         ],
         needs_fast_math: false,
@@ -168,11 +172,11 @@ impl LateCommoning {
     }
 }
 
-/// What registers hold during a walk.
+/// Contents of registers during a walk.
 struct Registers {
     cfg: Rc<Cfg>,
     values: Rc<Values>,
-    /// What writes gave that have gone away, each with what the register holds there now.
+    /// Results of removed writes, each with the current value of the register.
     gone: BTreeMap<Value, Value>,
     refused: Vec<Overwritten>,
     /// Steps that are left.
@@ -182,13 +186,13 @@ struct Registers {
 /// A register that does not hold what is to be copied.
 struct Overwritten {
     reg: Reg,
-    /// What is to be copied.
+    /// Value that is to be copied.
     wanted: Value,
-    /// What it holds instead.
+    /// Value that it holds instead.
     held: Held,
 }
 
-/// What a register holds somewhere.
+/// Content of a register at a point.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Held {
     Value(Value),
@@ -203,8 +207,8 @@ impl Registers {
         Registers { cfg, values, gone: BTreeMap::new(), refused: Vec::new(), steps }
     }
 
-    /// A register that one instruction has written and that does not hold that any more before another one, which stands in
-    /// the given block.
+    /// A register that one instruction has written and that does not hold that any more before
+    /// another one, which stands in the given block.
     fn overwritten(&mut self, func: &Function, leader: Inst, (block, inst): (Block, Inst)) -> Option<Overwritten> {
         let values = self.values.clone();
         func.insts[leader].dsts.iter().zip(values.defined(leader)).find_map(|(&reg, &wanted)| {
@@ -214,8 +218,8 @@ impl Registers {
         })
     }
 
-    /// Does it hold what is to be copied after all, wherever control comes from, now that writes have gone away? Says no where
-    /// that takes too long to see.
+    /// Does it hold what is to be copied after all, wherever control comes from, now that writes
+    /// have gone away? Says no where that takes too long to see.
     fn holds(&mut self, &Overwritten { reg, wanted, held }: &Overwritten) -> bool {
         let mut work: SmallVec<[Held; 8]> = smallvec![held];
         let mut seen: HashSet<Held> = HashSet::new();
@@ -270,8 +274,8 @@ struct Pair {
 }
 
 impl Pair {
-    /// Copies what the leader wrote, if that is still there. If they stand under opposite guards, the leader does the work
-    /// in all lanes from now on. Gives whether it can be.
+    /// Copies what the leader wrote, if that is still there. If they stand under opposite guards,
+    /// the leader does the work in all lanes from now on. Gives whether it can be.
     fn is_copied(&self, view: &mut View<'_>, registers: &mut Registers, are_opposite: bool) -> bool {
         let ((from, leader), (block, inst)) = (self.leader, self.inst);
         let (module, func) = (view.module(), view.func());
@@ -285,7 +289,7 @@ impl Pair {
             registers.refused.extend(overwritten.filter(|_| obstacle.is_none()));
             view.miss(|func| {
                 let (text, name) = (instruction_text(module, func, inst), &func.regs[reg].name);
-                let message = format!("`{text}` is what `{name}` was given, and stays: `{name}` {why}");
+                let message = format!("kept `{text}`, already computed in `{name}`: `{name}` {why}");
                 Remark::missed("overwritten", block, message).at(inst).with("leader", Fact::Reg(reg))
             });
             return false;
@@ -293,13 +297,15 @@ impl Pair {
         let mut rewrite = view.rewrite(|func| {
             let text = instruction_text(module, func, inst);
             let names: Vec<_> = written.iter().map(|&reg| format!("`{}`", func.regs[reg].name)).collect();
-            let (names, were) = (names.join(", "), if names.len() == 1 { "was" } else { "were" });
-            let (rule, rest) = if are_opposite {
-                ("complementary", "where its guard fails, so all lanes compute it once".into())
+            let names = names.join(", ");
+            let (rule, message) = if are_opposite {
+                let message = "is also computed where its guard fails, so all lanes compute it once, into";
+                ("complementary", format!("`{text}` {message} {names}"))
             } else {
-                ("common", format!("in `{}`", func.blocks[from].name))
+                let name = &func.blocks[from].name;
+                ("common", format!("`{text}` was already computed in `{name}`: its value is in {names}"))
             };
-            let remark = Remark::applied(rule, block, format!("`{text}` is what {names} {were} given {rest}"));
+            let remark = Remark::applied(rule, block, message);
             let remark = remark.at(inst).with("leader", Fact::Reg(written[0]));
             if are_opposite { remark } else { remark.with("scope", Fact::Block(from)) }
         });
@@ -336,14 +342,14 @@ impl Pair {
         view.miss(|func| {
             let (condition, why) = broken.explain();
             let (text, name) = (instruction_text(module, func, inst), &func.regs[func.insts[leader].dsts[0]].name);
-            let message = format!("`{text}` does what gave `{name}` its value, and stays: {why} ({condition})");
+            let message = format!("kept `{text}`, which repeats the computation of `{name}`: {why} ({condition})");
             Remark::missed("not-common", block, message).at(inst).with("condition", Fact::Text(condition.into()))
         });
     }
 }
 
-/// Takes an instruction's guard away and lets it write temporaries, from which its registers are copied under the guard.
-/// Gives the temporaries.
+/// Takes an instruction's guard away and lets it write temporaries, from which its registers are
+/// copied under the guard. Gives the temporaries.
 fn compute_in_all_lanes(rewrite: &mut Rewrite<'_, '_>, inst: Inst) -> Vec<Reg> {
     let data = rewrite.func().insts[inst].clone();
     let types: Vec<Type> = data.dsts.iter().map(|&dst| rewrite.func().reg_types[dst]).collect();

@@ -40,7 +40,7 @@ use crate::ir::{Block, Function, Profile};
 
 /// Parts of the executions with which a path began that it is divided into, as far as counts can be met so.
 const MOST_PARTS: u64 = 256;
-/// What an edge is counted for at most.
+/// Largest count of an edge.
 const MOST_COUNT: u64 = 1 << 48;
 /// Executions with which paths begin at one place.
 const MOST_BEGINNING: u128 = 1 << 50;
@@ -54,7 +54,7 @@ const FEWEST_FOLLOWED: usize = 16;
 pub(in crate::pass) struct Estimate {
     /// The paths, the most frequent first, with their executions.
     pub paths: Vec<(Vec<Node>, u64)>,
-    /// Of the executions of edges that were counted: how many these paths make.
+    /// Executions of counted edges that these paths explain.
     pub explained: u128,
     /// All that were counted.
     pub counted: u128,
@@ -63,7 +63,7 @@ pub(in crate::pass) struct Estimate {
 }
 
 impl Estimate {
-    /// Of the edges that a function's profile counts. None where it counts none.
+    /// Estimate from the edges that a function's profile counts. None where it counts none.
     pub fn of(func: &Function, nodes: &Nodes) -> Option<Estimate> {
         let counts = Counts::of(func);
         let counted = counts.edges.values().map(|&count| u128::from(count)).sum();
@@ -86,7 +86,7 @@ impl Estimate {
     }
 }
 
-/// What was counted of edges.
+/// Counts of edges.
 struct Counts {
     edges: BTreeMap<(Block, Block), u64>,
 }
@@ -116,9 +116,9 @@ impl Counts {
 
 /// The counts by node.
 struct Graph {
-    /// By node: those of its ways on, in the order of its successors.
+    /// Counts of each node's outgoing edges, in the order of its successors.
     ways: Vec<Vec<u64>>,
-    /// By node: how many leave it.
+    /// Executions that leave each node.
     leaving: Vec<u128>,
 }
 
@@ -138,7 +138,7 @@ impl Graph {
         Graph { ways, leaving }
     }
 
-    /// Of what was counted, what paths make: so many executions of them go through each node.
+    /// Explained part of the counts: so many executions of the paths go through each node.
     fn explained(&self, nodes: &Nodes, through: &[u128]) -> u128 {
         let mut explained = 0;
         // What leaves a branch for a join has a node of its own, so that what goes to the next node is what comes through the
@@ -157,7 +157,7 @@ impl Graph {
 /// A path that is under way.
 #[derive(Clone, Copy)]
 struct Bundle {
-    /// By which it is told from others: how many were there before it.
+    /// Number that identifies it: how many were there before it.
     number: u64,
     executions: u64,
     /// Parts that are less are not taken off it, if that can be avoided.
@@ -179,7 +179,7 @@ const NONE: u32 = u32::MAX;
 /// Follows paths from node to node.
 struct Dealer {
     steps: Vec<Step>,
-    /// By node: what has come to it.
+    /// Bundles that have reached each node.
     waiting: Vec<Vec<Bundle>>,
     ended: Vec<Bundle>,
     bundles: u64,

@@ -21,7 +21,7 @@ use super::nodes::{Node, Nodes};
 use crate::alias::{AliasClasses, Bases, Definitions, Objects, Start};
 use crate::ir::{Flags, Function, Inst, Module, Op, Opcode, Operand, Reg, Space};
 
-/// What a load reads.
+/// Memory that a load reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::pass) struct Reads {
     class: u32,
@@ -31,11 +31,11 @@ pub(in crate::pass) struct Reads {
 
 /// See the file's head.
 pub(in crate::pass) struct Memory {
-    /// By instruction: one more than the track that it changes; 0 for most.
+    /// One more than the track that each instruction changes; 0 for most.
     changes: SecondaryMap<Inst, u32>,
-    /// By load: what it reads, if that may change.
+    /// Memory that each load reads, if it may change.
     reads: SecondaryMap<Inst, Option<Reads>>,
-    /// By track: the nodes that change it, in order. The tracks are the classes, then barriers, then calls.
+    /// Nodes that change each track, in order. The tracks are the classes, then barriers, then calls.
     nodes: Vec<Vec<u32>>,
 }
 
@@ -100,7 +100,7 @@ impl Memory {
         memory
     }
 
-    /// What a load reads, if that may change while the program runs.
+    /// Memory that a load reads, if it may change while the program runs.
     pub fn reads(&self, inst: Inst) -> Option<Reads> {
         self.reads[inst]
     }
@@ -121,10 +121,10 @@ impl Memory {
     }
 }
 
-/// What the instructions of a block have changed up to some place.
+/// Changes by the instructions of a block up to some place.
 pub(in crate::pass) struct Changes<'a> {
     memory: &'a Memory,
-    /// By track: the last place, from 1; 0 for none.
+    /// Last place of each track, from 1; 0 for none.
     last: Vec<u32>,
     touched: Vec<usize>,
 }
@@ -164,7 +164,7 @@ fn is_concerned(func: &Function, inst: Inst) -> bool {
 
 /// The registers that one instruction writes, without a guard.
 struct Only {
-    /// By register: how many write it, and the last of them.
+    /// Number of writers of each register, and the last of them.
     writers: Vec<(u32, Option<Inst>)>,
 }
 

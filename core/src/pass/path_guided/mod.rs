@@ -1,4 +1,4 @@
-//! What passes that are guided by path profiles share: the graph in which every critical edge is a place of its own, the
+//! Shared parts of passes that are guided by path profiles: the graph in which every critical edge is a place of its own, the
 //! executed paths as sets over it, or what can be said of them where only edges were counted, which nodes change
 //! memory, the knobs that they have in common, and how they show themselves.
 

@@ -25,7 +25,7 @@ use crate::ir::{Block, Function, WarpCounts};
 /// A block or a critical edge, as a number.
 pub(in crate::pass) type Node = usize;
 
-/// What a node is in the graph that the pass began with.
+/// Origin of a node in the graph that the pass began with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Origin {
     Block(Block),
@@ -40,18 +40,18 @@ pub(in crate::pass) struct Nodes {
     origins: Vec<Origin>,
     /// The block that a node is; an edge's when it has been split.
     blocks: Vec<Option<Block>>,
-    /// By block.
+    /// Node of each block.
     of_block: Vec<u32>,
     entries: Vec<Node>,
     successors: Lists,
     predecessors: Lists,
-    /// By node: is it a join that nothing goes back to?
+    /// Whether each node is a join without a back edge.
     joins: Vec<bool>,
-    /// By node: does control come to it from one other only, and begin elsewhere?
+    /// Whether each node has one predecessor, and control does not begin there.
     one_way: Vec<bool>,
-    /// By node: the last one up to it over which no edge goes back.
+    /// Last node up to each one over which no edge goes back.
     least_behind: Vec<u32>,
-    /// The same graph, as others want it: its blocks are the nodes in the order in which it has found them.
+    /// Graph of the nodes as a control-flow graph: its blocks are the nodes in the order in which they were found.
     cfg: Cfg,
     dominators: OnceCell<Dominators>,
     loops: OnceCell<Loops>,
@@ -60,7 +60,7 @@ pub(in crate::pass) struct Nodes {
 
 /// A list of nodes for each node.
 struct Lists {
-    /// By node: where its list begins in that of all, and ends.
+    /// Begin and end of each node's list in that of all.
     ranges: Vec<[u32; 2]>,
     all: Vec<Node>,
 }
@@ -188,19 +188,19 @@ impl Nodes {
         self.origins.iter().map(|origin| counted(origin).unwrap_or(0) as f64).collect()
     }
 
-    /// Where control goes next, each node once.
+    /// Successors, each node once.
     #[inline]
     pub fn successors(&self, node: Node) -> &[Node] {
         self.successors.of(node)
     }
 
-    /// Where control comes from, each node once.
+    /// Predecessors, each node once.
     #[inline]
     pub fn predecessors(&self, node: Node) -> &[Node] {
         self.predecessors.of(node)
     }
 
-    /// Where control begins.
+    /// Entries.
     pub fn entries(&self) -> &[Node] {
         &self.entries
     }
@@ -241,7 +241,7 @@ impl Nodes {
         self.first_between(self.of_block(from)?, self.of_block(to)?)
     }
 
-    /// The same of the nodes that two blocks are.
+    /// Returns the first node between those of two blocks.
     #[inline]
     pub fn first_between(&self, from: Node, to: Node) -> Option<Node> {
         let next = self.successors(from);

@@ -53,7 +53,7 @@ impl PathSets {
         Rows { words: &self.words, width }
     }
 
-    /// The same, to be changed.
+    /// Returns the rows, to be changed.
     #[inline]
     pub fn rows_mut(&mut self, width: usize) -> Rows<&mut [Block]> {
         Rows { words: &mut self.words, width }
@@ -103,7 +103,7 @@ impl Rows<&mut [Block]> {
         &self.words[place * self.width..][..self.width]
     }
 
-    /// The same, to be changed.
+    /// Returns the set, to be changed.
     #[inline(always)]
     pub fn at_mut(&mut self, place: usize) -> &mut [Block] {
         &mut self.words[place * self.width..][..self.width]

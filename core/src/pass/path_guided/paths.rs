@@ -54,7 +54,7 @@ pub struct Path {
     pub is_frequent: bool,
 }
 
-/// What an estimate tells of edges that were counted.
+/// Figures of an estimate about edges that were counted.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimated {
     /// How many paths there are.
@@ -81,11 +81,11 @@ impl Estimated {
     }
 }
 
-/// What a function's profile says was executed.
+/// Executed paths in a function's profile.
 pub(in crate::pass) struct Profiled<'f> {
     /// The paths, the most frequent first.
     pub paths: Vec<Executed<'f>>,
-    /// What they tell of edges where they are estimated from these.
+    /// Figures about edges if the paths are estimated from these.
     pub estimated: Option<Estimated>,
     /// Nodes that were executed, though none of these paths goes through them.
     left_out: Vec<Node>,
@@ -106,7 +106,7 @@ pub(in crate::pass) fn executed<'f>(func: &'f Function, nodes: &Nodes) -> Profil
     Profiled { paths: paths.into_iter().map(path).collect(), estimated: Some(estimated), left_out }
 }
 
-/// The same for people; of that many first ones it is said that they are frequent.
+/// Describes the paths; the first of that many are said to be frequent.
 pub(in crate::pass) fn told(func: &Function, nodes: &Nodes, frequent: usize) -> (Vec<Path>, Option<Estimated>) {
     let Profiled { paths, estimated, .. } = executed(func, nodes);
     let path = |(place, path): (usize, Executed<'_>)| {
@@ -223,7 +223,7 @@ pub(in crate::pass) struct Paths {
 }
 
 impl Paths {
-    /// What a function's profile says of paths. `share` (0–1) of all executions are frequent ones. None where it says
+    /// Paths in a function's profile. `share` (0–1) of all executions are frequent ones. None where it says
     /// nothing.
     pub fn of(func: &Function, nodes: &Nodes, share: f64) -> Option<Paths> {
         let Profiled { paths: mut executed, estimated, mut left_out } = executed(func, nodes);

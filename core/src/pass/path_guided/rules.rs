@@ -1,4 +1,4 @@
-//! What passes that are guided by path profiles are told alike: whose executions count, and who pays.
+//! Settings that passes guided by path profiles share: whose executions count, and who pays.
 
 use alloc::format;
 
@@ -13,7 +13,7 @@ pub(in crate::pass) const FP: Knob = Knob {
     help: "share of all executions of paths that the analysed paths cover; others may cost, but not benefit",
 };
 
-/// Who pays.
+/// Knob for who pays.
 pub(in crate::pass) const COST: Knob = Knob {
     name: "cost",
     kind: KnobKind::Choice { default: "auto", words: &["auto", "path", "warp"] },
@@ -27,7 +27,7 @@ pub(in crate::pass) const MACHINE: Knob = Knob {
     help: "whose issue costs are counted",
 };
 
-/// What these knobs say.
+/// Values of these knobs.
 pub(in crate::pass) struct Rules {
     /// The share (0–1) of executions that are of frequent paths.
     pub share: f64,

@@ -24,14 +24,14 @@ use super::nodes::Node;
 pub(in crate::pass) struct Stretches {
     /// The first node of each, and the number of all nodes behind the last one.
     first: Vec<u32>,
-    /// By node: the stretch that it is in.
+    /// Stretch of each node.
     of: Vec<u32>,
-    /// By node: does control come from it to what is behind its stretch?
+    /// Whether control reaches the end of its stretch from each node.
     comes_to_end: Vec<bool>,
 }
 
 impl Stretches {
-    /// Of a graph by the successors of its nodes, in whose order only edges that go back lead to an earlier one.
+    /// Computes the stretches of a graph by the successors of its nodes, in whose order only edges that go back lead to an earlier one.
     pub fn of<'a>(count: usize, entries: &[Node], successors: impl Fn(Node) -> &'a [Node]) -> Stretches {
         // How many edges more, or fewer, lead over a node than over the one before it.
         let mut changes = vec![0i32; count + 2];

@@ -1,4 +1,4 @@
-//! Who touches which register where.
+//! Accesses to registers, by node.
 //!
 //! ```text
 //! n: x = mul.f32 a, b      of x: first touched at 0, last at 1, last written at 0, not read before it is written
@@ -58,7 +58,7 @@ pub(super) struct Touches {
     pub is_read_first: bool,
     /// Is it written without a guard?
     pub is_overwritten: bool,
-    /// What the register's list says of it.
+    /// Entry of the register's list for it.
     pub(super) told: u8,
 }
 
@@ -78,7 +78,7 @@ impl Touches {
         }
     }
 
-    /// The same in short.
+    /// Returns the short form.
     fn in_short(&self) -> u8 {
         let is_written = self.last_write != NOWHERE;
         let is_written_once = is_written && self.first_write == self.last_write;
@@ -113,7 +113,7 @@ impl Touches {
     }
 }
 
-/// What a block does to registers.
+/// Accesses of a block to registers.
 #[derive(Clone, Default)]
 pub(super) struct Sites {
     /// In the order of the registers' [ranks](rank).
@@ -125,28 +125,28 @@ pub(super) struct Sites {
 /// And to memory.
 #[derive(Clone, Default)]
 pub(super) struct OnMemory {
-    /// By place.
+    /// Access at each place.
     pub(super) accesses: Vec<Access>,
     pub(super) effects: Effects,
 }
 
 /// See the file's head.
 pub(super) struct Accesses {
-    /// By node.
+    /// Sites of each node.
     pub(super) sites: Vec<Sites>,
-    /// By node: seldom asked for, so that the others are near each other.
+    /// Memory accesses of each node: rarely read, so that the others are near each other.
     pub(super) on_memory: Vec<OnMemory>,
-    /// By node: that of what it touches. Most questions are about registers that a node does not touch.
+    /// Signature of each node's registers. Most queries are about registers that a node does not touch.
     pub(super) signatures: Vec<Signature>,
-    /// By register.
+    /// Accesses of each register.
     pub(super) touching: Vec<AllTouching>,
-    /// By instruction: its place, which says where it stands among those of its block; 0 of what has none.
+    /// Place of each instruction among those of its block; 0 for those without one.
     pub(super) places: Vec<u32>,
     /// From one place to the next.
     step: u32,
     /// Registers that some node has read before it had written them in all lanes.
     pub(super) read_first: FixedBitSet,
-    /// By register: where its touches are in the block that is being looked at, those that are new behind those that are known.
+    /// Accesses of each register in the current block, new ones after known ones.
     place_of: Vec<u32>,
     /// Those that are new, and in which order they are to stand: by their registers' ranks, with their places here.
     found: Vec<Touches>,
@@ -160,12 +160,12 @@ pub(super) struct Accesses {
     pub(super) needs_classes: bool,
     /// Nodes of which all was looked at again.
     pub(super) is_whole: FixedBitSet,
-    /// By node: how much was moved there, while that is counted.
+    /// Number of moves into each node, while that is counted.
     pub(super) moves_of: Vec<u8>,
 }
 
 impl Accesses {
-    /// Of a function.
+    /// Collects the accesses of a function.
     pub fn of(module: &Module, func: &Function, nodes: &Nodes) -> Accesses {
         let mut accesses = Accesses {
             sites: vec![Sites::default(); nodes.len()],
@@ -353,7 +353,7 @@ impl Accesses {
         }
     }
 
-    /// What a node does to the registers that are written by what touches them last there.
+    /// Accesses of a node to the registers that are written by their last access there.
     pub fn written_last(&self, node: Node) -> impl Iterator<Item = &Touches> + '_ {
         self.sites[node].touches.iter().filter(|touches| touches.is_written_last())
     }
@@ -364,7 +364,7 @@ impl Accesses {
         self.signatures[node].meets(regs)
     }
 
-    /// What a node does to a register.
+    /// Access of a node to a register.
     #[inline]
     pub fn touches(&self, node: Node, reg: Reg) -> Option<&Touches> {
         if !self.may_touch(node, Signature::of(reg)) || touching::touches_not(&self.touching[reg.index()], node) {
@@ -373,7 +373,7 @@ impl Accesses {
         self.find(node, reg)
     }
 
-    /// The same for who knows that the node touches it.
+    /// Access of a node to a register that it is known to touch.
     #[inline]
     pub fn touches_of(&self, node: Node, reg: Reg) -> Option<&Touches> {
         let found = self.find(node, reg);
@@ -392,7 +392,7 @@ impl Accesses {
         self.touching[reg.index()].iter().copied()
     }
 
-    /// The same for who asks of many nodes what they do to it.
+    /// Accesses of many nodes to one register.
     pub fn touched(&self, reg: Reg) -> Touched<'_> {
         let Accesses { touching, signatures, .. } = self;
         Touched::new(&touching[reg.index()], signatures, Signature::of(reg))

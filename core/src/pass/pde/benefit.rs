@@ -65,7 +65,7 @@ pub struct Times {
     pub predicate: f64,
 }
 
-/// What was found about a join. Frequencies are executions of paths, products with times are cycles.
+/// Decision about a join. Frequencies are executions of paths, products with times are cycles.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Decision {
     /// The join, by member.
@@ -102,7 +102,7 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// Where a statement is delayed as given, in the memory of others.
+    /// Weighs a statement that is delayed as given, in the buffers of others.
     pub fn of(
         (region, paths): (&Region, &Paths),
         delayed: &Delayed,
@@ -116,7 +116,7 @@ impl Sets {
         }
     }
 
-    /// The same where sets have `WIDTH` words, or [`ANY`] number of them.
+    /// Weighs sets of `WIDTH` words, or [`ANY`] number of them.
     fn of_width<const WIDTH: usize>(
         (region, paths): (&Region, &Paths),
         delayed: &Delayed,
@@ -211,7 +211,7 @@ fn executions(landings: &[Landing], paths: &Paths) -> Vec<u32> {
     counts
 }
 
-/// What paths do not tell of executions behind loops.
+/// Executions after loops that paths do not determine.
 struct LastTrips {
     /// Executions of frequent paths that take the statement out of a loop and need it there; none where nobody hears of them.
     told: f64,
@@ -220,7 +220,7 @@ struct LastTrips {
 }
 
 impl LastTrips {
-    /// Where the statement is delayed as given, with the sets of that, and where it lands and landed before. `gaining` are the
+    /// Weighs the statement delayed as given, with its sets, and the landings and those before. `gaining` are the
     /// paths that gain an execution.
     fn of(
         (region, nodes, paths): (&Region, &Nodes, &Paths),
@@ -282,7 +282,7 @@ impl Weighing<'_> {
 /// How joins are decided on.
 #[derive(Clone, Copy)]
 pub(super) struct Manner {
-    /// By the rule as it is printed?
+    /// Whether the printed rule decides.
     pub is_printed_rule: bool,
     /// Does nobody want to see joins from which no path benefits?
     pub is_brief: bool,
@@ -492,7 +492,7 @@ fn promising_places(
     }
 }
 
-/// The same where sets have `WIDTH` words, or [`ANY`] number of them.
+/// Handles sets of `WIDTH` words, or [`ANY`] number of them.
 fn promising_places_of_width<const WIDTH: usize>(
     (region, paths): (&Region, &Paths),
     delayed: &Delayed,
@@ -541,7 +541,7 @@ fn promising_places_of_width<const WIDTH: usize>(
     promising
 }
 
-/// What becomes of a statement with the joins that are enabled so far.
+/// State of a statement with the joins that are enabled so far.
 struct SoFar {
     delayed: Delayed,
     landings: Landings,

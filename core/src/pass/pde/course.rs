@@ -51,7 +51,7 @@ impl Entry {
     }
 }
 
-/// Where a statement stands, and could leave: the nodes, in order.
+/// Nodes that a statement is in and could leave, in order.
 pub(super) type Standing = SmallVec<[(u32, Inst); 2]>;
 
 /// Room for sets of nodes, all of them empty.
@@ -77,7 +77,7 @@ impl Room {
 }
 
 impl Course {
-    /// Of a statement that passes no join with a predicate, as it was found. None if it would go away nowhere, or be dropped
+    /// Course of a statement that passes no join with a predicate, as it was found. None if it would be removed nowhere, or be dropped
     /// nowhere.
     pub fn of_found(nodes: &Nodes, places: &mut Places, room: &mut Room) -> Option<Course> {
         places.landings(nodes);
@@ -86,7 +86,7 @@ impl Course {
         Course::of(nodes, room, places.standing(), places.landed(), leaves, coming)
     }
 
-    /// Of one that is delayed like this in the region of all that was found.
+    /// Course of a statement that is delayed like this in the region of all that was found.
     pub fn of_region(
         nodes: &Nodes,
         (region, places): (&Region, &Places),

@@ -35,7 +35,7 @@ pub(super) struct Frequent {
 }
 
 impl Frequent {
-    /// Of what executes, by the paths that are known, or how often warps execute each node. All where no path is.
+    /// Collects the executed nodes, by the known paths, or by the warp counts of nodes. All where no path is known.
     pub fn of(paths: Option<&Paths>, warps: Option<&[f64]>) -> Frequent {
         let nodes = paths.map(|paths| {
             let mut nodes = paths.frequent_nodes().clone();

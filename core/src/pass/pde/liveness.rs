@@ -1,4 +1,4 @@
-//! Where the destination of a statement is live.
+//! Liveness of a statement's destination.
 //!
 //! ```text
 //! n: x = s ─▶ a: reads x        from b much can be reached, so that one begins with what reads x, and finds all nodes from
@@ -95,7 +95,7 @@ struct Shared {
     bit: u32,
 }
 
-/// Where registers are live that have been looked for together.
+/// Liveness of registers that were searched together.
 pub(super) struct Group {
     /// Nobody asks for earlier nodes.
     first: Node,
@@ -104,7 +104,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Of registers that are touched in many nodes of a range: all of these are looked at once, and again only what edges that
+    /// Computes registers that are touched in many nodes of a range: all of these are visited at once, and again only what edges that
     /// go back lead to. They are in the order of the first nodes at which they may be asked for, of which the range begins with
     /// the first. `overwritten` has no bits, and room for all nodes when it has been used once.
     fn of(
@@ -244,7 +244,7 @@ impl Lives {
     }
 }
 
-/// Where a register is live, for who asks of many nodes.
+/// Liveness of a register, for queries about many nodes.
 #[derive(Clone, Copy)]
 pub(super) enum View<'a> {
     Unknown,
@@ -271,14 +271,14 @@ impl View<'_> {
     }
 }
 
-/// What is kept of a register, to be changed.
+/// Returns the cached liveness of a register, to be changed.
 fn known_mut<'a>(place_of: &[u32], known: &'a mut [Lives], reg: Reg) -> Option<&'a mut Lives> {
     known.get_mut(place_of.get(reg.index()).copied()? as usize)
 }
 
 /// See the file's head.
 pub(super) struct Liveness {
-    /// By register: which of those in `known` says where it is live, or [`NONE`]. Found together with another one's perhaps before
+    /// Index of each register's liveness in `known`, or [`NONE`]. Found together with another one's perhaps before
     /// anybody asks.
     place_of: Vec<u32>,
     known: Vec<Lives>,
@@ -296,15 +296,15 @@ pub(super) struct Liveness {
     most_alone: usize,
     /// How many groups there have to be before there are more nodes for that.
     next_alone: usize,
-    /// By node, while a group is looked for that is touched in few nodes.
+    /// State of each node, while a group is searched that is touched in few nodes.
     together: Vec<Together>,
-    /// By node, while another is: which registers it overwrites.
+    /// Overwritten registers of each node, while another group is searched.
     overwritten: Vec<u64>,
-    /// Of the last statement, where that was enough.
+    /// Nearby liveness of the last statement, where that was enough.
     nearby: Nearby,
-    /// By node: the number of the walk that has found it, or found that it overwrites the register.
+    /// Number of the walk that has found each node, or found that it overwrites the register.
     seen: Vec<u32>,
-    /// By node: the number of the search that has found a way from it to a read.
+    /// Number of the search that has found a path from each node to a read.
     shown: Vec<u32>,
     walks: u32,
     found: Vec<u32>,
@@ -374,7 +374,7 @@ impl Liveness {
         self.look_alone_in(nodes, accesses, reg)
     }
 
-    /// The same with what is left of the nodes for that.
+    /// Searches alone, with the remaining nodes of the budget.
     fn look_alone_in(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> bool {
         let is_found = self.look_from_afar(nodes, accesses, reg, self.left_alone.max(MOST_ALONE));
         if self.found.len() > MOST_ALONE {
@@ -396,7 +396,7 @@ impl Liveness {
         }
     }
 
-    /// What is known of a register.
+    /// Returns the known liveness of a register.
     fn lives(&self, reg: Reg) -> &Lives {
         let place = self.place_of.get(reg.index()).copied().unwrap_or(NONE);
         self.known.get(place as usize).unwrap_or(&Lives::Unknown)
@@ -453,7 +453,7 @@ impl Liveness {
             .all(|node| known.contains(nodes, &self.groups, node) == found.contains(nodes, &self.groups, node))
     }
 
-    /// What is known of a register, which is not known from then on.
+    /// Takes the known liveness of a register, which is unknown from then on.
     fn take(&mut self, reg: Reg) -> Option<Lives> {
         let known = core::mem::replace(known_mut(&self.place_of, &mut self.known, reg)?, Lives::Unknown);
         Some(known).filter(|known| !matches!(known, Lives::Unknown))
@@ -503,7 +503,7 @@ impl Liveness {
         runs.map(|run| run[0]).collect()
     }
 
-    /// Where a register is live that is known now, and was not by what was known, or the other way round; in order.
+    /// Nodes at which the liveness of a register changed against the old one; in order.
     fn difference(&self, nodes: &Nodes, reg: Reg, before: &Lives) -> Vec<u32> {
         let mut difference = before.as_set(&self.groups, nodes);
         difference.grow(nodes.len());
@@ -592,7 +592,7 @@ impl Liveness {
         self.view(nodes, reg).contains(node)
     }
 
-    /// The same for who asks of many nodes.
+    /// Returns the view for queries about many nodes.
     pub fn view<'a>(&'a self, nodes: &'a Nodes, reg: Reg) -> View<'a> {
         match self.nearby.told() {
             Some(near) => View::Near(near),
@@ -600,7 +600,7 @@ impl Liveness {
         }
     }
 
-    /// The same for the end of a node.
+    /// Tests for liveness at the end of a node.
     pub fn is_live_out(&self, nodes: &Nodes, node: Node, reg: Reg) -> bool {
         nodes.successors(node).iter().any(|&next| self.is_live_in(nodes, next, reg))
     }
@@ -760,7 +760,7 @@ impl Liveness {
         found.drain(..).for_each(|node| together[node as usize] = Together::default());
     }
 
-    /// What is known of registers that were looked for together.
+    /// Caches the liveness of registers that were searched together.
     fn keep_shared(&mut self, regs: &[(Node, Reg)], group: Group) {
         let number = self.groups.len() as u32;
         self.groups.push(group);
@@ -782,7 +782,7 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// Of registers behind the first nodes, at most 64.
+    /// Query for registers after the first nodes, at most 64.
     fn of(regs: &'a [(Node, Reg)]) -> Asked<'a> {
         Asked { regs, count: regs.len(), bits: 0, same: 0..0 }
     }

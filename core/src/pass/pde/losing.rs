@@ -1,4 +1,4 @@
-//! Where executed paths come to from the places in which a statement lands, if it passed joins to which it comes on some ways
+//! Losses of executed paths from the places in which a statement lands, if it passed joins that it reaches on some paths
 //! only: whether any could lose an execution, and whether that could be worth it.
 //!
 //! ```text
@@ -44,7 +44,7 @@ const MOST_NODES: usize = 4096;
 /// First joins that paths are followed from one by one.
 pub(super) const MOST_JOINS: usize = 16;
 
-/// What a node does to a statement that comes to it along a path.
+/// Effect of a node on a statement that reaches it along a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meets {
     /// Its destination is dead.
@@ -58,7 +58,7 @@ pub(super) enum Meets {
 /// A set of paths. Mostly there are few.
 pub(super) type Words = SmallVec<[Word; 2]>;
 
-/// Where paths have come to, as sets.
+/// Places that paths have reached, as sets.
 pub(super) struct Outcome {
     /// Those that came to where the destination is dead, ended, or went elsewhere.
     pub lost: Words,
@@ -75,7 +75,7 @@ impl Outcome {
 
 /// See the file's head. Kept for the next search.
 pub(super) struct Walk {
-    /// By node: its place among those that are reached.
+    /// Place of each node among those that are reached.
     of: Vec<u32>,
     reached: Vec<u32>,
     /// For each of these the paths on which the statement comes to it.
@@ -134,7 +134,7 @@ impl Walk {
         }
     }
 
-    /// The same where sets have `WIDTH` words, or [`ANY`] number of them.
+    /// Follows sets of `WIDTH` words, or [`ANY`] number of them.
     fn follow_of_width<'a, const WIDTH: usize>(
         &mut self,
         nodes: &Nodes,

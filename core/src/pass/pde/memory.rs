@@ -37,19 +37,19 @@ const UNKNOWN: u32 = u32::MAX - 1;
 pub(super) struct Classes {
     of: SecondaryMap<Inst, u32>,
     is_known: bool,
-    /// By register: what was told of its definitions, where they depend on that.
+    /// Facts about each register's definitions, where they depend on memory.
     told: SecondaryMap<Reg, Written>,
 }
 
-/// What is told of the definitions of a register.
+/// Facts about the definitions of a register.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Written {
     /// Nobody has asked.
     Unasked,
     Nowhere,
-    /// By instructions that are not equal, or where they do not tell what it holds.
+    /// Definitions that are not equal, or whose value is unknown.
     Otherwise,
-    /// By instructions like this one, which has perhaps gone.
+    /// Definitions like this instruction, which has perhaps been removed.
     Like(Inst),
 }
 
@@ -63,12 +63,12 @@ impl Classes {
         }
     }
 
-    /// Of memory that nothing writes, or nothing loads.
+    /// Classes of memory that is never written, or never loaded.
     pub fn none() -> Classes {
         Classes { is_known: true, ..Classes::unknown() }
     }
 
-    /// Of instructions that access memory or order it.
+    /// Classes of instructions that access memory or order it.
     pub fn of(module: &Module, func: &Function, accesses: &Accesses, memory: &[Inst]) -> Classes {
         let mut classes = Classes::none();
         let is_some = |is_wanted: &dyn Fn(&InstData) -> bool| memory.iter().any(|&inst| is_wanted(&func.insts[inst]));
@@ -135,7 +135,7 @@ impl Classes {
         self.of[inst] != UNKNOWN
     }
 
-    /// What has not been looked at takes the class of what has become it.
+    /// Gives a new instruction the class of its origin.
     pub fn is_like(&mut self, inst: Inst, origin: Inst) {
         if self.of[inst] == UNKNOWN {
             self.of[inst] = self.of[origin];
@@ -166,7 +166,7 @@ pub(super) struct Access {
 pub(super) struct Effects(SmallVec<[(u32, u32, u32); 1]>);
 
 impl Effects {
-    /// Of a block's instructions that have to do with memory.
+    /// Collects a block's instructions that access memory.
     pub fn of(classes: &Classes, memory: &[Access]) -> Effects {
         let changes = memory.iter().filter(|access| access.may_change);
         let mut all: SmallVec<[(u32, u32); 8]> =
@@ -182,7 +182,7 @@ impl Effects {
         Effects(effects)
     }
 
-    /// Of those that a load does not pass.
+    /// Returns the ones that a load does not pass.
     pub fn on(&self, classes: &Classes, load: Inst) -> Option<(u32, u32)> {
         let everything = self.0.last().filter(|(class, ..)| *class == EVERYTHING);
         let own = self.0.binary_search_by_key(&classes.of[load], |&(class, ..)| class).ok().map(|at| &self.0[at]);

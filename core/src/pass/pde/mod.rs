@@ -104,7 +104,7 @@ impl Pass for Pde {
             Knob {
                 name: "window",
                 kind: KnobKind::Integer { default: 2048, min: 1, max: 1_000_000_000 },
-                help: "blocks and critical edges that are worked on together: what stands in the last ones sinks first, until nothing more does there",
+                help: "blocks and critical edges that are worked on together: statements in the last ones sink first, until none does any more",
             },
         ],
         needs_fast_math: false,
@@ -119,7 +119,7 @@ impl Pass for Pde {
     }
 }
 
-/// What the knobs say.
+/// Values of the knobs.
 #[derive(Clone)]
 struct Rules {
     with_predicates: bool,

@@ -1,4 +1,4 @@
-//! What statements that move change of what touches registers where.
+//! Changes of register accesses by statements that move.
 //!
 //! ```text
 //! n: x = mul.f32 a, b      x = a * b goes away: nothing touches x and b in n any more, and c = a + 1 is what touches a first
@@ -35,12 +35,12 @@ const MOST_MOVES: u8 = if cfg!(debug_assertions) { 3 } else { 8 };
 /// Nodes of functions in which all lists are held against that, where debugging.
 const FEW_NODES: usize = 400;
 
-/// What has been done to nodes.
+/// Moves into and out of nodes.
 #[derive(Default)]
 pub(super) struct Moves {
     /// Nodes of which all is to be looked at again; in order when that was done.
     pub whole: Vec<Node>,
-    /// Where statements have landed without a guard, with their numbers.
+    /// Landings of statements without a guard, with their numbers.
     pub landed: Vec<(Node, Inst, u32)>,
     /// And where they went away.
     pub gone: Vec<(Node, Inst)>,

@@ -1,4 +1,4 @@
-//! Where the destination of a statement is live, if it takes few nodes to tell.
+//! Liveness of a statement's destination, if few nodes decide it.
 //!
 //! ```text
 //! a: x = s ─▶ b ─▶ c: reads x   at first sight: only a and c touch x, and in front of c it is live at b; nowhere else
@@ -29,7 +29,7 @@ const MOST_AT_SIGHT: usize = if cfg!(debug_assertions) { 6 } else { 16 };
 /// Nodes that are looked at from a statement on.
 const MOST_NEAR: usize = 8;
 
-/// What is known of a node.
+/// Knowledge of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Near {
     /// Nothing from near; at first sight that it is dead.
@@ -40,18 +40,18 @@ pub(super) enum Near {
 
 /// See the file's head.
 pub(super) struct Nearby {
-    /// By node, of the last statement.
+    /// Knowledge of each node for the last statement.
     near: Vec<Near>,
     /// Those that are not far.
     nodes: Vec<Node>,
     told: Told,
 }
 
-/// What that tells.
+/// Result of the search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
     Nothing,
-    /// Where it is live, and whether that is all the way that the statement could go.
+    /// Nodes where it is live, and whether these are all that the statement could reach.
     AtSight {
         is_live_behind: bool,
     },
@@ -81,7 +81,7 @@ impl Nearby {
         self.told = Told::Nothing;
     }
 
-    /// By node, if it is told: where it is live.
+    /// Returns where it is live, by node, if that is known.
     pub fn told(&self) -> Option<&[Near]> {
         (self.told != Told::Nothing).then_some(&self.near)
     }

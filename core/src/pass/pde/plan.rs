@@ -1,4 +1,4 @@
-//! What is done for one statement: the decision, and how it is carried out.
+//! Plan for one statement: the decision, and how it is carried out.
 //!
 //! ```text
 //! landings of x = s     n5, in front of what uses x, on some ways: @p x = s
@@ -42,7 +42,7 @@ const NOTHING: f64 = 1e-9;
 /// Nodes of functions in which what is told in short is held against all that could be known, where debugging.
 const FEW_NODES: usize = 400;
 
-/// Where something is put.
+/// Place of an insertion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spot {
     /// In front of an instruction.
@@ -55,7 +55,7 @@ pub enum Spot {
     Edge(Block, Block),
 }
 
-/// Where a statement lands.
+/// Landing of a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Lands {
     spot: Spot,
@@ -76,7 +76,7 @@ pub(super) struct Plan {
     uses: SmallVec<[Reg; 4]>,
     /// The instructions that go.
     pub occurrences: SmallVec<[Inst; 2]>,
-    /// Where the statement lands.
+    /// Landings of the statement.
     lands: SmallVec<[Lands; 2]>,
     /// Does it land with a predicate anywhere?
     pub is_predicated: bool,
@@ -91,13 +91,13 @@ pub(super) struct Plan {
     pub entries: Entries,
     /// Are registers that it touches perhaps live in other places outside of its region?
     pub is_felt_outside: bool,
-    /// Of those that pass joins with a predicate, or had to pay for warps.
+    /// Terms of plans that pass joins with a predicate, or had to pay for warps.
     pub terms: Option<Box<Terms>>,
     /// For who hears of it.
     pub said: Option<Box<Said>>,
 }
 
-/// What is said of a plan: the blocks from which the statement goes, those in which it lands, or to which the edges lead on which
+/// Remark data of a plan: the blocks from which the statement goes, those in which it lands, or to which the edges lead on which
 /// it does, and those where it is dropped.
 #[derive(Default, PartialEq)]
 pub(super) struct Said {
@@ -106,22 +106,22 @@ pub(super) struct Said {
     pub dropped: Vec<Block>,
 }
 
-/// What most plans have nothing of: joins that are passed with a predicate, and what that or warps were weighed to bring.
+/// Terms that most plans lack: joins that are passed with a predicate, and their estimated benefit for paths and warps.
 #[derive(Default)]
 pub(super) struct Terms {
-    /// Where a new predicate is made false again.
+    /// Places where a new predicate is made false again.
     pub clears: Vec<Spot>,
-    /// Where a new predicate begins.
+    /// Blocks where a new predicate begins.
     pub begins: Vec<Block>,
     /// Joins that were enabled.
     pub joins: Vec<Block>,
-    /// Of all decisions in favour.
+    /// Sum of all decisions in favour.
     pub favour: Favour,
     /// Cycles of all warps, before and after, where they are counted.
     pub warp_cycles: Option<(f64, f64)>,
 }
 
-/// What joins bring that are passed: executions of frequent paths that lose the statement and of paths that gain it, and
+/// Benefit of the joins that are passed: executions of frequent paths that lose the statement and of paths that gain it, and
 /// their cycles.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Favour {
@@ -147,7 +147,7 @@ impl Favour {
     }
 }
 
-/// What is said where last trips of loops need the statement, or may need it.
+/// Sentence about last trips of loops that need the statement, or may need it.
 pub(super) fn without_last_trips(paths: f64, printed_paths: f64) -> String {
     if paths == printed_paths {
         return String::new();
@@ -197,15 +197,15 @@ impl Refused {
     }
 }
 
-/// What is seen of the making of a plan.
+/// Events of the making of a plan.
 pub(super) enum Seen<'a> {
     /// A join was weighed.
     Join(&'a Weighing<'a>),
-    /// Where the statement is delayed with the joins that are enabled in the end, and where it lands.
+    /// Delayed statement with the joins that are enabled in the end, and its landings.
     Sunk { region: &'a Region, enabled: &'a [bool], always: &'a Delayed, delayed: &'a Delayed, landings: &'a [Landing] },
 }
 
-/// What plans are made from.
+/// Inputs of plans.
 pub(super) struct Planner<'a> {
     pub func: &'a Function,
     pub nodes: &'a Nodes,
@@ -217,7 +217,7 @@ pub(super) struct Planner<'a> {
     pub machine: Machine,
 }
 
-/// What was decided in a region.
+/// Decisions in a region.
 #[derive(Clone, Copy)]
 struct Decided<'a> {
     enabled: &'a [bool],
@@ -231,13 +231,13 @@ struct Decided<'a> {
 struct Predicated<'a> {
     /// The program's own, which does not have to be set.
     guard: Option<Guard>,
-    /// Where a new one is made false again.
+    /// Landings where a new predicate is made false again.
     cleared: &'a [Landing],
-    /// Where it begins.
+    /// Nodes where it begins.
     begins: &'a [Node],
 }
 
-/// What planning for one statement keeps for the next.
+/// Buffers that planning for one statement reuses for the next.
 pub(super) struct Scratch {
     pub liveness: Liveness,
     pub places: Places,
@@ -246,7 +246,7 @@ pub(super) struct Scratch {
     room: Room,
 }
 
-/// What plans before have claimed that a plan would have to share with them: without it it is not made.
+/// Claims of earlier plans that a plan would have to share: then it is not made.
 #[derive(Clone, Copy)]
 pub(super) struct Claimed<'a> {
     /// Nodes at which it may not look.
@@ -274,7 +274,7 @@ impl Scratch {
     }
 }
 
-/// What a planner hears besides the plan.
+/// Listener for details of planning besides the plan.
 pub(super) trait Told {
     /// Why a statement stays, or does not pass a join.
     fn refused(&mut self, why: Refused);
@@ -303,7 +303,7 @@ impl Told for Deaf {
 }
 
 impl Planner<'_> {
-    /// What is done for a statement, if anything is gained. `look` sees how that is found.
+    /// Plans for a statement, if anything is gained. `look` gets the steps.
     pub fn plan(
         &self,
         statement: &Statement,
@@ -316,7 +316,7 @@ impl Planner<'_> {
         self.plan_at(statement, claimed, scratch, told, look, &mut plan).then_some(plan)
     }
 
-    /// The same for who has room for a plan. Is anything done?
+    /// Plans into a given buffer. Returns whether anything is done.
     pub fn plan_at(
         &self,
         statement: &Statement,
@@ -430,7 +430,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What is done for a statement in its region, of all that was found.
+    /// Plans for a statement in its region of all that was found.
     fn plan_in(
         &self,
         region: &Region,
@@ -560,7 +560,7 @@ impl Planner<'_> {
         self.search().known(region, delayed, always, landings, |predicate| told.asks(predicate))
     }
 
-    /// What an execution takes: that of the statement for which it holds the scheduler.
+    /// Times of an execution: that of the statement for which it holds the scheduler.
     pub fn times(&self, statement: &Statement) -> Times {
         let setting = OpClass::of(Opcode::mov(Type::Pred));
         Times {
@@ -641,7 +641,7 @@ impl Planner<'_> {
         landings.iter().filter(is_asked_behind).copied().collect()
     }
 
-    /// What is done if that was decided in a region of all that was found.
+    /// Plans for decisions in a region of all that was found.
     fn planned_in(
         &self,
         statement: &Statement,
@@ -690,7 +690,7 @@ impl Planner<'_> {
         Some(())
     }
 
-    /// What is done if a statement takes that course, and lands there.
+    /// Plans for a statement that takes that course, and lands there.
     fn planned(
         &self,
         statement: &Statement,
@@ -732,7 +732,7 @@ impl Planner<'_> {
         Some(())
     }
 
-    /// What is said of a statement that goes away there and lands here.
+    /// Remark data of a statement that is removed there and lands here.
     fn said(&self, statement: &Statement, moved: &[(u32, Inst)], landings: &[Landing]) -> Said {
         let mut said = Said::default();
         said.from.extend(moved.iter().filter_map(|&(node, _)| self.nodes.block(node as Node)));
@@ -757,7 +757,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Where something is put behind a landing, or where the statement is dropped.
+    /// Place after a landing, or where the statement is dropped.
     pub fn spot_behind(&self, landing: &Landing) -> Option<Spot> {
         if landing.is_live {
             return self.spot(landing);

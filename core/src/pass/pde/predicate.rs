@@ -1,4 +1,4 @@
-//! Where the predicate of a statement comes from that lands on some ways only.
+//! Predicate of a statement that lands on some paths only.
 //!
 //! ```text
 //! 1: br p, 2, 3    2: x = s    …    8: @p x = s        the program has it: behind 1 the statement is on its way
@@ -48,7 +48,7 @@ const MOSTLY_BETWEEN: usize = 28;
 /// Nodes that are looked at for one branch.
 const MOST_NODES: usize = 4096;
 
-/// What the predicate is searched in.
+/// Inputs of the search.
 pub(super) struct Search<'a> {
     pub func: &'a Function,
     pub nodes: &'a Nodes,
@@ -61,7 +61,7 @@ const MOST_IN_FRONT: usize = 256;
 /// Room for the nodes in front of a join, and from which sides of a branch they are reached. Kept for the next join.
 #[derive(Default)]
 pub(super) struct Sides {
-    /// By node that has been found: [`Sides::SEEN`], and a bit for each side from which it is reached; else 0.
+    /// Sides from which each found node is reached, a bit each, and [`Sides::SEEN`]; else 0.
     of: Vec<u8>,
     between: Vec<Node>,
 }
@@ -223,7 +223,7 @@ impl Search<'_> {
 
 /// Nodes between a branch and where it is asked for.
 struct Between {
-    /// By node and state: the last walk that came there.
+    /// Last walk that reached each node in each state.
     seen: HashMap<u32, [u32; 2]>,
     /// How many have begun.
     walk: u32,

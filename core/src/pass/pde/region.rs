@@ -125,7 +125,7 @@ impl Way {
 /// Something that is so or not of each member of a region. Most regions have a few members.
 pub(super) type Flags = SmallVec<[bool; 24]>;
 
-/// Where a statement is delayed, by member.
+/// Places where a statement is delayed, by member.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Delayed {
     pub entry: Flags,
@@ -138,7 +138,7 @@ impl Delayed {
     }
 }
 
-/// The same while it is being found.
+/// State while it is being computed.
 struct State<'a> {
     entry: &'a mut [bool],
     exit: &'a mut [bool],
@@ -160,7 +160,7 @@ pub(super) struct Landing {
     pub is_live: bool,
     /// Has it come on some ways only, so that a predicate has to tell?
     pub is_partial: bool,
-    /// Where it is not at the end, and needed: the place of what stops it.
+    /// Place of the obstacle, where it is not at the end and the statement is needed.
     pub stop: u32,
 }
 
@@ -240,12 +240,12 @@ impl Region {
         smallvec![false; self.members.len()]
     }
 
-    /// Where the statement is delayed if it may pass no join to which it comes on some ways only.
+    /// Places where the statement is delayed if it may pass no join that it reaches on some paths only.
     pub fn always_delayed(&self) -> Delayed {
         self.delayed_past(|_| false)
     }
 
-    /// Where the statement is delayed if it may pass the enabled joins: everywhere, but for what has to be taken away.
+    /// Places where the statement is delayed if it may pass the enabled joins: everywhere, except what is removed.
     pub fn delayed(&self, enabled: &[bool]) -> Delayed {
         self.delayed_past(|place| enabled[place])
     }
@@ -290,7 +290,7 @@ impl Region {
         core::mem::replace(&mut state.exit[place], exit) != exit
     }
 
-    /// Where it lands. `always` is where it is delayed with no join enabled.
+    /// Landings. `always` is where it is delayed with no join enabled.
     pub fn landings(&self, delayed: &Delayed, always: &Delayed) -> Landings {
         let mut landings = Landings::new();
         let (entry, exit) = (&delayed.entry[..], &delayed.exit[..]);
@@ -338,7 +338,7 @@ impl Region {
         leads
     }
 
-    /// Where the statement stands.
+    /// Nodes that the statement is in.
     pub fn standing(&self) -> Standing {
         let standing = |member: &Member| Some((member.node as u32, member.occurrence?));
         self.members.iter().filter_map(standing).collect()

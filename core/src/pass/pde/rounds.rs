@@ -80,9 +80,9 @@ pub(super) struct Rounds {
     queue: Queue,
     /// Room for what plans of a round claim.
     marks: Marks,
-    /// By register: where else it is live now, or no more, though nothing that has been changed there; in order.
+    /// Nodes at which each register's liveness changed although nothing touches it there; in order.
     felt: HashMap<Reg, Vec<u32>>,
-    /// Where the nodes are of looks at statements that stayed as they were.
+    /// Nodes of statements that stayed as they were.
     settled: Vec<Range<u32>>,
     /// The nodes that they looked at, one behind the other.
     looked_at: Vec<u32>,
@@ -90,7 +90,7 @@ pub(super) struct Rounds {
     refused: Vec<([u32; 2], Refused)>,
     /// Those of which it is known that others pay too much for what paths would save, and not yet how much, in the same way.
     unweighed: Vec<[u32; 2]>,
-    /// By node: the last round that made a plan from it and carried that out.
+    /// Last round that applied a plan starting at each node.
     changed: Vec<u32>,
     /// The nodes of the last round, in order.
     changed_last: Vec<u32>,
@@ -98,16 +98,16 @@ pub(super) struct Rounds {
     last: Plans,
     /// Room for those of the next one.
     spare: Plans,
-    /// By register: those of them that read or write it.
+    /// Last statements that read or write each register.
     last_on: ByRegister,
-    /// Of registers whose liveness is kept, the plans of the last round that may have changed it.
+    /// Plans of the last round that may have changed the liveness of cached registers.
     living: ByRegister,
     /// None, but while nodes are brought into order.
     in_order: Ascending,
     round: u32,
     /// Statements whose cost counted jumps that are not there yet.
     counting_jumps: Vec<u32>,
-    /// By predicate: for which statements it was asked for.
+    /// Statements that requested each predicate.
     asking: HashMap<Reg, Asking>,
     has_partial_join: bool,
     has_spoken_of_profiles: bool,
@@ -402,7 +402,7 @@ impl Rounds {
         self.waiting.insert(self.catalogue.statement(number).dst);
     }
 
-    /// What is known changes with plans that have been carried out, with new predicates for some.
+    /// Updates the state with plans that were carried out, some of which have new predicates.
     fn have_been_carried_out(&mut self, module: &Module, func: &Function, plans: Plans, made: &[Option<Reg>]) {
         self.round += 1;
         self.spare = core::mem::replace(&mut self.last, plans);
@@ -504,7 +504,7 @@ struct Plans {
 }
 
 impl Plans {
-    /// Where the next one can be made.
+    /// Buffer for the next plan.
     fn room(&mut self) -> &mut Plan {
         if self.count == self.all.len() {
             self.all.push(Plan::none());
@@ -512,7 +512,7 @@ impl Plans {
         &mut self.all[self.count]
     }
 
-    /// What was made there is one of them.
+    /// Keeps the plan in that buffer.
     fn fill(&mut self) {
         self.count += 1;
     }
@@ -556,7 +556,7 @@ fn planner<'a>(
 /// Numbers that stand by registers, one list for each, without sorting them.
 #[derive(Default)]
 struct ByRegister {
-    /// By register: the last entry of its list, or [`NONE`].
+    /// Last entry of each register's list, or [`NONE`].
     last: Vec<u32>,
     /// Each with the one before it in its list, or [`NONE`].
     entries: Vec<(u32, u32)>,
@@ -629,19 +629,19 @@ impl Waiting {
 struct Queue {
     /// Nodes of a window.
     window: Node,
-    /// By window; some stand in another one by now.
+    /// Waiting statements of each window; some are in another one by now.
     waiting: Vec<Vec<u32>>,
-    /// By statement: the window in which it waits, or [`NONE`].
+    /// Window in which each statement waits, or [`NONE`].
     waits_in: Vec<u32>,
     /// No window from this one on has any.
     end: usize,
     /// The first window that has been taken from.
     front: usize,
-    /// By window: how many rounds have been made for it, and what was the front then.
+    /// Number of rounds for each window, and the front then.
     made: Vec<(usize, usize)>,
 }
 
-/// What is looked at in a round.
+/// Statements of a round.
 struct Taken {
     numbers: Vec<u32>,
     /// Is it all of a window of which nothing has been looked at before?
@@ -714,7 +714,7 @@ const READ: u8 = 2;
 /// One of them, and it is perhaps live in other places outside of what the plan changes.
 const FELT: u8 = 4;
 
-/// What the plans of one round do, as far as it may concern the plans behind them.
+/// Claims of a round's plans, as far as they concern later plans.
 ///
 /// A plan holds as long as what it was made from: what nodes that were looked at do to its registers, and where these are
 /// live in them. A plan before it changes that for registers that it writes or reads itself, in the nodes that it changes,
@@ -727,7 +727,7 @@ pub(super) struct Claims<'a> {
     marks: Marks,
     /// Statements of the plans, of which nobody has asked yet what is in front of them.
     leaving: Vec<&'a Statement>,
-    /// By the register that they write: instructions in front of one that goes, which touch a register that it touches.
+    /// Instructions before a removed one that touch a register that it touches, by the register that they write.
     freed: HashMap<Reg, SmallVec<[Inst; 2]>>,
     /// Did more stand in front of one than was looked at?
     may_free_others: bool,
@@ -736,13 +736,13 @@ pub(super) struct Claims<'a> {
 /// Registers and nodes that are marked; kept from round to round, as what is not marked is most of them.
 #[derive(Default)]
 pub(super) struct Marks {
-    /// By register: what of these is so. Empty before the first plan.
+    /// Claims on each register. Empty before the first plan.
     regs: Vec<u8>,
     /// Those of which anything is so.
     marked: Vec<Reg>,
     /// The nodes that plans change.
     changed: FixedBitSet,
-    /// The same.
+    /// Changed registers.
     all_changed: Vec<u32>,
 }
 
@@ -781,7 +781,7 @@ impl Marks {
 }
 
 impl<'a> Claims<'a> {
-    /// Of no plans yet for a function, with marks of which there are none.
+    /// Creates the claims for a function, with cleared marks.
     pub fn new(func: &'a Function, accesses: &'a Accesses, marks: Marks) -> Claims<'a> {
         Claims { func, accesses, marks, leaving: Vec::new(), freed: HashMap::new(), may_free_others: false }
     }
@@ -792,7 +792,7 @@ impl<'a> Claims<'a> {
         self.marks
     }
 
-    /// What of plans so far a plan for a statement may not share with them, if it shares registers with any.
+    /// Returns the claims of earlier plans that a plan for a statement may not share, if it shares registers with any.
     ///
     /// All of a statement that meets that is looked at again in the next round in any case: its destination is looked at
     /// again as it shares a register that a plan writes, or writes what one reads, and there a node has changed.
@@ -878,7 +878,7 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// What is heard while a plan is made.
+/// Details recorded while a plan is made.
 #[derive(Default)]
 struct Heard {
     refused: Vec<Refused>,

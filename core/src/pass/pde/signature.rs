@@ -22,17 +22,17 @@ const FEW: usize = if cfg!(debug_assertions) { 6 } else { u64::BITS as usize };
 pub(super) struct Signature(u64);
 
 impl Signature {
-    /// Of a register.
+    /// Signature of a register.
     pub fn of(reg: Reg) -> Signature {
         Signature(1 << (reg.as_u32() % u64::BITS))
     }
 
-    /// Of these registers and others.
+    /// Signature of these registers and others.
     pub fn and(self, other: Signature) -> Signature {
         Signature(self.0 | other.0)
     }
 
-    /// Of these registers without some that have no bit in common with the others.
+    /// Signature of these registers without some that have no bit in common with the others.
     pub fn without(self, other: Signature) -> Signature {
         Signature(self.0 & !other.0)
     }
@@ -41,7 +41,7 @@ impl Signature {
         self.0 & other.0 != 0
     }
 
-    /// Where what belongs to a register is among that of all registers with this signature, which is in the order of their
+    /// Place of a register among all registers with this signature, which is in the order of their
     /// [ranks](rank), one for each; or where it would be.
     #[inline]
     pub fn find<T>(self, all: &[T], reg: Reg, of: impl Fn(&T) -> Reg) -> Result<usize, usize> {

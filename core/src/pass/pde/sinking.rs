@@ -53,7 +53,7 @@ pub(super) enum Behind {
     Claimed,
 }
 
-/// What could be gained by passing joins to which a statement comes on some ways only.
+/// Gain of passing joins that a statement reaches on some paths only.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gain {
     /// No path would lose an execution.
@@ -64,19 +64,19 @@ pub(super) enum Gain {
     Open,
 }
 
-/// What a search keeps for the next.
+/// Buffers that a search reuses for the next.
 pub(super) struct Places {
-    /// By node: its place among those found, or [`PASSED`] and that among those that belong to one.
+    /// Place of each node among those found, or [`PASSED`] and that among those that belong to one.
     of: Vec<u32>,
     found: Vec<Found>,
     passed: Vec<Passed>,
-    /// By node: does control come to it from one other, and go on, and no path begin there? If nothing happens in it, it
+    /// Whether each node has one predecessor, a successor, and no path begins there. If nothing happens in it, it
     /// belongs to the other.
     may_be_passed: Vec<bool>,
     /// Does what could belong to another node belong to it? Else it is found by itself.
     is_brief: bool,
     work: Ascending,
-    /// What has one way to it, which leads forward, and is free: the statement comes there, and that is all. With it stands the
+    /// Nodes with one path to them, which leads forward, and is free: the statement reaches them, and that is all. With each is the
     /// place of the node to which it belongs.
     ahead: Vec<(u32, u32)>,
     /// The places of those found, in the order of their nodes.
@@ -97,12 +97,12 @@ pub(super) struct Places {
     shut: Vec<u32>,
     /// Nodes to which it does not come on all ways as it does not come on one that goes back, or from one of these.
     taken: Vec<u32>,
-    /// Where it lands, if that was asked.
+    /// Landings, if they were requested.
     landings: Landings,
     has_landed: bool,
     /// From where it lands along paths.
     pub walk: Walk,
-    /// What lies in front of a join.
+    /// Sides before a join.
     sides: Sides,
     /// Predicates of the program on which it depends what is told.
     pub asked: SmallVec<[Reg; 4]>,
@@ -137,7 +137,7 @@ impl Found {
     }
 }
 
-/// What is seen of a node in which the destination is live and nothing stops the statement.
+/// Summary of a node in which the destination is live and nothing stops the statement.
 const NOTHING_HAPPENS: (bool, u32) = (false, NOWHERE);
 
 /// Found, but not by itself.
@@ -251,7 +251,7 @@ impl Places {
         }
     }
 
-    /// Where the statement stands.
+    /// Nodes that the statement is in.
     pub fn standing(&self) -> Standing {
         let standing = self.found.iter().map_while(|found| Some((found.node, found.occurrence?)));
         standing.collect()
@@ -264,7 +264,7 @@ impl Places {
         passed.for_each(|passed| visit(passed.node()));
     }
 
-    /// Where it lands if it passes no join to which it comes on some ways only, when what does not come was taken away.
+    /// Landings if it passes no join that it reaches on some paths only, after the others were removed.
     pub fn landings(&mut self, nodes: &Nodes) -> &[Landing] {
         if core::mem::replace(&mut self.has_landed, true) {
             return &self.landings;
@@ -295,7 +295,7 @@ impl Places {
         &self.landings
     }
 
-    /// The same for who knows that somebody has asked.
+    /// Landings that were computed before.
     pub fn landed(&self) -> &[Landing] {
         debug_assert!(self.has_landed, "it has been asked where it lands");
         &self.landings
@@ -306,7 +306,7 @@ impl Places {
         self.get(node).is_some_and(|place| self.found[place].is_delayed())
     }
 
-    /// What lies behind, if that is nothing that it would be dropped in.
+    /// Rest after it, if the statement would not be dropped in it.
     fn nothing_dead(&self) -> Option<Behind> {
         (!self.is_dead_anywhere).then_some(Behind::NothingDead)
     }
@@ -366,7 +366,7 @@ pub(super) struct Search<'a, C, T> {
     pub liveness: &'a Liveness,
     pub lives: View<'a>,
     pub statement: &'a Statement,
-    /// What the statement takes, if that decides.
+    /// Times of the statement, if they decide.
     pub times: Option<T>,
     pub predicates: predicate::Search<'a>,
     /// May a node not be looked at? The search ends where it finds one.
@@ -380,7 +380,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
         self.begin(places).or_else(|| self.go_on(places, true)).or_else(|| places.nothing_dead())
     }
 
-    /// The same, but no more than matters: joins to which it comes on some ways only are passed if that could be worth it
+    /// Region without what cannot matter: joins that it reaches on some paths only are passed if that could be worth it
     /// ([`Walk`]), and nodes in which nothing happens belong to others. With it comes what could be gained.
     pub fn what_matters(&self, places: &mut Places) -> (Option<Behind>, Gain) {
         places.is_brief = true;
@@ -415,7 +415,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
         (self.go_on(places, true).or_else(|| places.nothing_dead()), Gain::Open)
     }
 
-    /// What could be gained by passing more joins than none.
+    /// Gain of passing more joins than none.
     fn gain(&self, places: &mut Places) -> Gain {
         let Some(paths) = self.paths else { return Gain::Nothing };
         // Where it lands in front of what it could go through.
@@ -604,7 +604,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
 }
 
 impl Region {
-    /// Of the nodes that have been found.
+    /// Region of the nodes that were found.
     pub fn of(nodes: &Nodes, places: &mut Places) -> Region {
         let Places { of, found, passed, work, order, .. } = places;
         found.iter().for_each(|found| work.insert(found.node as Node));

@@ -39,17 +39,17 @@ use crate::pass::path_guided::nodes::Node;
 pub(super) struct Statement {
     /// An instruction like it, which has perhaps gone; where something else has taken its place the statement stands nowhere.
     pub inst: Inst,
-    /// What it writes.
+    /// Register that it writes.
     pub dst: Reg,
-    /// What it reads.
+    /// Registers that it reads.
     pub uses: SmallVec<[Reg; 4]>,
-    /// Where it stands with nothing behind it in its block that stops it, in order, and at which place.
+    /// Occurrences that are not stopped in the rest of their block, in order, each with its place.
     pub occurrences: SmallVec<[Occurrence; 1]>,
     /// The bits of the registers that it writes and reads.
     signature: Signature,
     /// Does it read memory that may be written?
     is_changing_load: bool,
-    /// Where among the statements that write its register its look is.
+    /// Index of its look among the statements that write its register.
     look: u32,
 }
 
@@ -84,7 +84,7 @@ impl Look {
         self.span.is_near(nodes)
     }
 
-    /// The same of entries of nodes.
+    /// Tests entries of nodes.
     pub fn is_near_entry(&self, entries: &[Entry]) -> bool {
         self.span.is_near_by(entries, |&entry| entry.node())
     }
@@ -98,7 +98,7 @@ struct Span {
 }
 
 impl Span {
-    /// Of no nodes.
+    /// Span of no nodes.
     const NONE: Span = Span { least: NOWHERE, most: 0 };
 
     /// Is one of these nodes, in order, neither in front of all nor behind?
@@ -128,7 +128,7 @@ const MANY: usize = 16;
 /// Looks that are asked together whether any was near.
 const TOGETHER: usize = 4;
 
-/// Where a statement stands.
+/// Occurrence of a statement.
 #[derive(Clone, Copy)]
 pub(super) struct Occurrence {
     node: u32,
@@ -145,7 +145,7 @@ impl Occurrence {
 }
 
 impl Statement {
-    /// By what statements stand in the order of their first occurrences.
+    /// Sort key: the first occurrence.
     pub fn order(&self) -> (Node, u32) {
         (self.occurrences[0].node(), self.occurrences[0].place)
     }
@@ -209,21 +209,21 @@ impl Statement {
 pub(super) struct Catalogue {
     /// All of them, in no order, and perhaps some that no longer stand anywhere.
     statements: Vec<Statement>,
-    /// By register: what is kept of the looks at its statements.
+    /// Looks at the statements of each register.
     looks: Vec<SmallVec<[Look; 1]>>,
-    /// By register with more than [`MANY`] of them: where so many and so many were, at least.
+    /// Spans of the statements of each register with more than [`MANY`] of them.
     spans: HashMap<Reg, Vec<Span>>,
     /// Statements that nobody has looked at as they stand since they were last taken out here, some more than once.
     unsettled: Vec<u32>,
     /// Registers of which somebody has asked for the statements.
     asked: FixedBitSet,
-    /// By node: the registers that statements write which stand in it, in the order of their ranks, and which statements these are.
+    /// Registers written by the statements in each node, in the order of their ranks, and these statements.
     standing: Vec<SmallVec<[(Reg, u32); 4]>>,
-    /// By register: the statements that read it, in order.
+    /// Statements that read each register, in order.
     readers: Vec<SmallVec<[u32; 4]>>,
-    /// By register with more than [`MANY`] of them: where so many and so many were looked at, at least.
+    /// Spans of the visited readers of each register with more than [`MANY`] of them.
     reader_spans: HashMap<Reg, Vec<Span>>,
-    /// By the hashes of what they are: those that write a register that others write too. Mostly there is one.
+    /// Statements by the hashes of their instructions: those that write a register that others write too. Mostly there is one.
     known: HashTable<(u64, u32)>,
     hasher: DefaultHashBuilder,
     /// Which of them are looked at.
@@ -231,7 +231,7 @@ pub(super) struct Catalogue {
 }
 
 impl Catalogue {
-    /// Of all registers that are wanted, of whose statements the frequent ones are looked at. What stands in a node is found
+    /// Collects the statements of all wanted registers, the frequent ones. Statements in one node are found
     /// together.
     pub fn of(func: &Function, accesses: &Accesses, frequent: &Frequent, is_wanted: impl Fn(Reg) -> bool) -> Catalogue {
         let mut catalogue = Catalogue { frequent: frequent.clone(), ..Catalogue::default() };
@@ -263,7 +263,7 @@ impl Catalogue {
                 }
             }
         }
-        debug_assert!(self.is_right(func, accesses, reg), "what stands elsewhere stands as it did");
+        debug_assert!(self.is_right(func, accesses, reg), "the other statements are as they were");
     }
 
     /// There are as many registers and nodes as are known of now.

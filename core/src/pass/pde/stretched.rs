@@ -1,4 +1,4 @@
-//! Where a register is live that few places touch, far away from each other.
+//! Liveness of a register that few places touch, far away from each other.
 //!
 //! ```text
 //! 7: x = s ─▶ 8 … 3689 ─▶ 3690: reads x      looked at are the stretches that 7 and 3690 are in, some ten nodes each; in all
@@ -40,7 +40,7 @@ struct Touched {
 }
 
 impl Stretched {
-    /// Where a register is live from a node on, in front of whose stretch nobody asks. None where too much would have to be
+    /// Liveness of a register from a node on, before whose stretch nobody queries. None where too much would have to be
     /// looked at.
     pub fn of(nodes: &Nodes, accesses: &Accesses, reg: Reg, first: Node) -> Option<Stretched> {
         let stretches = nodes.stretches();

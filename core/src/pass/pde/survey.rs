@@ -40,14 +40,14 @@ pub use super::benefit::Times;
 pub use super::plan::Spot;
 pub use crate::pass::path_guided::paths::{Estimated, Path, executed_paths};
 
-/// What is asked.
+/// Request of a survey.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Question<'a> {
     /// An instruction of the statement whose way is told; none is the one that sinks next.
     pub wanted: Option<Inst>,
     /// Frequencies of paths that are other than the profile says.
     pub frequencies: &'a [(Vec<Block>, u64)],
-    /// What warps execute, as somebody has counted it: their cycles are told where paths decide, too.
+    /// Warp counts from elsewhere: their cycles are reported where paths decide, too.
     pub warps: Option<&'a WarpCounts>,
 }
 
@@ -94,9 +94,9 @@ pub struct Detail {
     pub times: Times,
     /// The joins that it could come to, in the order in which they are decided.
     pub joins: Vec<Join>,
-    /// Where it is delayed, in the order in which that spreads.
+    /// Places where it is delayed, in the order in which that spreads.
     pub flood: Vec<Flooded>,
-    /// Where it lands.
+    /// Landings.
     pub landings: Vec<Landed>,
     /// The predicate under which it lands somewhere.
     pub predicate: Option<Predicate>,
@@ -109,7 +109,7 @@ pub struct Detail {
 pub struct Join {
     /// The block.
     pub block: Block,
-    /// What was decided.
+    /// Verdict of the join.
     pub verdict: JoinVerdict,
     /// It and the joins that are enabled with it: J(n).
     pub together: Vec<Block>,
@@ -125,7 +125,7 @@ pub struct Join {
     pub costs: Vec<usize>,
     /// The figures, where it was weighed.
     pub weighed: Option<Weighed>,
-    /// What the paper counts as benefit there.
+    /// Benefit as the paper counts it.
     pub printed: Option<Printed>,
 }
 
@@ -139,7 +139,7 @@ pub struct Printed {
     pub benefit: f64,
 }
 
-/// What was decided about a join.
+/// Verdict about a join.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JoinVerdict {
     /// The statement comes on all ways: it passes without a predicate.
@@ -158,7 +158,7 @@ pub enum JoinVerdict {
     NoBenefit,
     /// The statement does not come here.
     NotReached,
-    /// What is in the block stops it, or its result is dead there.
+    /// Obstacle in the block, or a result that is dead there.
     Ends,
     /// Control comes back here.
     LoopHead,
@@ -177,7 +177,7 @@ pub struct Weighed {
     pub benefit: f64,
     /// The latter's.
     pub cost: f64,
-    /// Of one execution.
+    /// Times of one execution.
     pub times: Times,
 }
 
@@ -193,7 +193,7 @@ pub enum Position {
 /// A place where a statement is delayed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flooded {
-    /// Where.
+    /// Position of the place.
     pub position: Position,
     /// In which wave it comes there, from 0.
     pub wave: usize,
@@ -207,10 +207,10 @@ pub struct Flooded {
     pub is_dead: bool,
 }
 
-/// Where a statement lands.
+/// Landing of a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Landed {
-    /// Where.
+    /// Place of the landing.
     pub spot: Spot,
     /// Is it needed there? Else it is dropped.
     pub is_live: bool,
@@ -260,7 +260,7 @@ fn listed(set: &FixedBitSet) -> Vec<usize> {
     set.ones().collect()
 }
 
-/// What a round of the pass begins with.
+/// State at the begin of a round of the pass.
 struct Scene<'a> {
     module: &'a Module,
     func: &'a Function,
@@ -569,7 +569,7 @@ impl Scene<'_> {
         })
     }
 
-    /// Where the statement is delayed, wave by wave: a place comes after all from which it comes there on ways forward.
+    /// Places where the statement is delayed, wave by wave: each after all from which it is reached on forward paths.
     fn flood(&self, region: &Region, always: &Delayed, delayed: &Delayed) -> Vec<Flooded> {
         let members = &region.members;
         let mut waves: Vec<Option<usize>> =
@@ -626,7 +626,7 @@ impl Scene<'_> {
         self.planner.accesses.at(self.func, block, member.stop?)
     }
 
-    /// Where it lands; none where it stays as it stands.
+    /// Landing of it; none where the statement stays in place.
     fn landed(&self, region: &Region, landing: &Landing) -> Option<Landed> {
         if Course::stays(&region.standing(), landing) {
             return None;
@@ -636,17 +636,17 @@ impl Scene<'_> {
     }
 }
 
-/// What joins a statement passes in the end.
+/// Joins that a statement passes in the end.
 struct Passing<'a> {
     /// Which are enabled, if anything was decided.
     enabled: Option<&'a [bool]>,
-    /// Where it is delayed with these.
+    /// Places where it is delayed with these.
     delayed: &'a Delayed,
     /// The sets of that, where there are paths.
     sets: Option<&'a Sets>,
 }
 
-/// What was seen of a join. Members are places in the region, which is the same whenever it is asked for.
+/// Facts about a join. Members are places in the region, which is the same whenever it is computed.
 struct Seat {
     decision: Decision,
     times: Times,

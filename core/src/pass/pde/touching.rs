@@ -1,4 +1,4 @@
-//! What nodes do to a register, in short, as a list that stands by the register.
+//! Accesses of nodes to a register, in short, as a list for the register.
 //!
 //! ```text
 //! n: x = mul.f32 a, b      x: n, written, once          a: n, read first
@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use super::signature::Signature;
 use crate::pass::path_guided::nodes::Node;
 
-/// What a node does to a register: the node, and bits of which none is set if it no longer touches it. What is touched is
+/// Access of a node to a register: the node, and bits of which none is set if it no longer touches it. A touched register is
 /// written, or read first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Touching(u32);
@@ -32,7 +32,7 @@ impl Touching {
     /// How many bits there are. No function that fits into memory has so many nodes that these are in the way.
     const BITS: u32 = 4;
 
-    /// Of a node, and those bits of what it does.
+    /// Creates the entry of a node, with those bits of its access.
     pub fn new(node: Node, bits: u8) -> Touching {
         Touching((node as u32) << Touching::BITS | u32::from(bits))
     }
@@ -98,13 +98,13 @@ pub(super) fn touches_not(all: &AllTouching, node: Node) -> bool {
     all.len() <= FEW && all.iter().all(|touching| touching.node() != node)
 }
 
-/// Where a register is touched, for who asks of many nodes.
+/// Accesses of a register, for queries about many nodes.
 #[derive(Clone, Copy)]
 pub(super) struct Touched<'a> {
     all: &'a [Touching],
-    /// By node, of all that it touches.
+    /// Signatures of all that each node touches.
     signatures: &'a [Signature],
-    /// Of the register.
+    /// Signature of the register.
     signature: Signature,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Touched<'a> {
         Touched { all, signatures, signature }
     }
 
-    /// What a node does to it.
+    /// Access of a node to it.
     #[inline]
     pub fn at(&self, node: Node) -> Touching {
         let found = if self.all.len() <= FEW {

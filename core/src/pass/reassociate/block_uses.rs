@@ -29,15 +29,15 @@ use crate::ir::{Block, Function, Inst, InstData, Op, Operand, Reg};
 pub struct Slot {
     /// The instruction, when the block was looked at.
     pub inst: Inst,
-    /// Where its first three operands, if they are registers, are defined in this block; else [`NONE`].
+    /// Definitions of its first three operands in this block, if they are registers; else [`NONE`].
     pub operands: [u32; 3],
 }
 
-/// What is asked of an instruction from afar, by those that read its result: small, so that those of a long block are at
+/// Facts about an instruction for those that read its result: small, so that those of a long block are at
 /// hand.
 #[derive(Clone, Copy)]
 struct Definition {
-    /// What it did when the block was looked at.
+    /// Operation when the block was visited.
     op: Op,
     /// How often its result is read in this block, or [`MANY`], and the bits below. A guarded write that keeps it in other
     /// lanes reads it.
@@ -63,7 +63,7 @@ const CONCERNED: u8 = 8;
 const _: () = assert!(size_of::<Slot>() == 16 && size_of::<Definition>() == 2);
 
 impl Definition {
-    /// Of an instruction of which nothing else is known yet.
+    /// Creates the facts of an instruction of which nothing else is known yet.
     fn new(op: Op) -> Definition {
         Definition { op, status: 0 }
     }
@@ -94,12 +94,12 @@ fn behind(number: u32) -> usize {
 /// Registers that rewritten instructions read or write, as they were or as they are now.
 #[derive(Default)]
 pub struct Touched {
-    /// By register, behind one that stands for none. Asked much more often than anything is added.
+    /// Whether each register is touched, after one for none. Read much more often than written.
     is_touched: Vec<bool>,
 }
 
 impl Touched {
-    /// What an instruction reads and writes.
+    /// Adds the reads and writes of an instruction.
     pub fn add_all_of(&mut self, func: &Function, inst: Inst) {
         let data = &func.insts[inst];
         data.for_each_use(|reg| self.add(reg));
@@ -115,7 +115,7 @@ impl Touched {
         self.is_touched[index] = true;
     }
 
-    /// What these say.
+    /// Adds the sketches.
     fn add_sketches(&mut self, func: &Function, sketches: [Sketch; 2]) {
         let regs = func.regs.len() + 1;
         if self.is_touched.len() < regs {
@@ -138,7 +138,7 @@ impl Touched {
     }
 }
 
-/// What a block reads of others, and its copies, as whoever walks over it finds them.
+/// Reads of a block from others, and its copies, as found by a walk over it.
 #[derive(Default)]
 pub struct BlockReads {
     /// The numbers of the registers that it reads before it writes them, each once.
@@ -148,7 +148,7 @@ pub struct BlockReads {
 }
 
 impl BlockReads {
-    /// Of another block, nothing yet.
+    /// Clears the reads for another block.
     pub fn clear(&mut self) {
         self.exposed.clear();
         self.copies.clear();
@@ -157,38 +157,38 @@ impl BlockReads {
 
 /// The definitions and uses of the block that was looked at last.
 pub struct BlockUses {
-    /// By place.
+    /// Slot of each place.
     slots: Vec<Slot>,
-    /// By place, behind one of what has no place.
+    /// Definition of each place, after one for no place.
     definitions: Vec<Definition>,
-    /// By place: the next write, guarded or not, of the register that is written there; [`NONE`] if there is none.
+    /// Next write of the register written at each place, guarded or not; [`NONE`] if there is none.
     next_writes: Vec<u32>,
-    /// By register, behind one that stands for none: when it was met last. Places of a block are moments one behind the other,
+    /// Last moment at which each register was met, after one for none. Places of a block are moments one after the other,
     /// a survey of one is a moment, and moments only go on: so one word tells the last write so far, and of which look at a
     /// block that is.
     met: Vec<u32>,
     /// The moment of the block's first place, and the last one that there was.
     first: u32,
     now: u32,
-    /// By register: the first write of those that the block writes.
+    /// First write of each register that the block writes.
     first_writes: Vec<u32>,
     sketches: Sketches,
-    /// By register: how many blocks read it before they write it.
+    /// Number of blocks that read each register before they write it.
     exposed: Vec<u32>,
     /// The numbers of the registers that blocks read before they write them, each once; a block that has changed
     /// gets a new list.
     exposed_regs: Vec<u32>,
-    /// By block: its list.
+    /// Range of each block's list.
     exposed_in: Vec<Range<u32>>,
     /// Unguarded copies of registers, what is written first; a block that has changed gets a new list.
     copies: Vec<(Reg, Reg)>,
-    /// By block: its list.
+    /// Range of each block's list.
     copies_in: Vec<Range<u32>>,
     /// Blocks that have changed and got their new lists, each with its list of exposed registers before.
     renewed: Vec<(Block, Range<u32>)>,
-    /// By block: how many instructions it had in the beginning.
+    /// Initial number of instructions of each block.
     lengths: Vec<u32>,
-    /// By register, behind one that stands for none: the last block that wrote it when all were surveyed. Writes stay in
+    /// Last block that wrote each register when all were surveyed, after one for none. Writes stay in
     /// their blocks.
     writers: Vec<PackedOption<Block>>,
 }
@@ -321,7 +321,7 @@ impl BlockUses {
         self.copies_in[block.index()] = first_copy..self.copies.len() as u32;
     }
 
-    /// What a block reads before it writes it is read by one block more.
+    /// Counts a block for the registers that it reads before it writes them.
     fn count_exposed(&mut self, block: Block) {
         let Range { start, end } = self.exposed_in[block.index()];
         for &reg in &self.exposed_regs[start as usize..end as usize] {
@@ -453,7 +453,7 @@ impl BlockUses {
         self.definitions.push(definition);
     }
 
-    /// The same for an instruction of any shape. Gives where its operands are defined.
+    /// Visits an instruction of any shape. Returns the definitions of its operands.
     fn look_at_data(
         &mut self,
         data: &InstData,
@@ -534,7 +534,7 @@ impl BlockUses {
         definition.is_read_once() & does(definition.op)
     }
 
-    /// What it did when the block was looked at.
+    /// Operation when the block was visited.
     pub fn op(&self, place: u32) -> Op {
         self.definitions[behind(place)].op
     }

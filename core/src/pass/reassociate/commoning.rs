@@ -31,7 +31,7 @@ use crate::text::instruction_text;
 use crate::trace::{Fact, Remark};
 use crate::view::View;
 
-/// Of what kind an operand of a key is: how its first word ends. What follows is as long as the kind says.
+/// Kind of an operand of a key: how its first word ends. The following words depend on the kind.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Value,
@@ -39,12 +39,12 @@ enum Kind {
     Special,
     Const,
     Symbol,
-    /// By its number.
+    /// Operand by its number.
     Other,
 }
 
 impl Kind {
-    /// Of a number below [`MOST_VALUES`].
+    /// Word for a number below [`MOST_VALUES`].
     fn word(self, number: u32) -> u32 {
         number << 3 | self as u32
     }
@@ -53,7 +53,7 @@ impl Kind {
 /// Values that have numbers of their own.
 const MOST_VALUES: u32 = 1 << 29;
 
-/// What there was to common in a block.
+/// Result of commoning in a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Found {
     Nothing,
@@ -63,18 +63,18 @@ pub enum Found {
     Removable,
 }
 
-/// What is kept over one walk.
+/// State of one walk.
 pub struct Commoning {
     window: u32,
     computations: Computations,
-    /// By register: what it holds, if that is a value of the block that is looked at.
+    /// Value of each register, if it is a value of the current block.
     values: Vec<u32>,
     /// The last value of the blocks before, and the last one so far.
     before: u32,
     last_value: u32,
-    /// What the walk over the block has found besides.
+    /// Further findings of the walk over the block.
     reads: BlockReads,
-    /// What is to become copies when the walk is over.
+    /// Repetitions that become copies when the walk is over.
     repetitions: Vec<Repetition>,
 }
 
@@ -155,7 +155,7 @@ impl Commoning {
         found
     }
 
-    /// What the block that was visited last reads of others, and its copies.
+    /// Reads of the block that was visited last, and its copies.
     pub fn reads(&self) -> &BlockReads {
         &self.reads
     }
@@ -248,7 +248,7 @@ impl Commoning {
         are_added
     }
 
-    /// By what operands of what commutes stand in order in a key.
+    /// Rank of an operand of a commutative operation in a key.
     fn rank(&mut self, operand: &Operand) -> (Kind, u64) {
         match *operand {
             Operand::Reg(reg) => (Kind::Value, self.value(reg).into()),
@@ -288,7 +288,7 @@ impl Commoning {
         true
     }
 
-    /// What a register holds that is read. One that has no value yet has not been met in this block.
+    /// Value of a register that is read. One that has no value yet has not been met in this block.
     fn value(&mut self, reg: Reg) -> u32 {
         let value = self.values[reg.index()];
         if value > self.before {
@@ -348,6 +348,6 @@ fn replace(view: &mut View<'_>, block: Block, repetition: Repetition) -> Found {
 fn missed(view: &View<'_>, block: Block, inst: Inst, reg: Reg, is_overwritten: bool) -> Remark {
     let func = view.func();
     let (text, name) = (instruction_text(view.module(), func, inst), &func.regs[reg].name);
-    let why = if is_overwritten { "is overwritten since" } else { "stands too far before" };
+    let why = if is_overwritten { "is overwritten since" } else { "is too far before" };
     Remark::missed("common", block, format!("`{text}` stays: `{name}`, which held the same, {why}")).at(inst)
 }

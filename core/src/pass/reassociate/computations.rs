@@ -1,4 +1,4 @@
-//! What was computed within the last instructions of a block, by what it was computed from.
+//! Computations of the last instructions of a block, by their operands.
 //!
 //! ```text
 //! place 3    x = add v1, v2     noted: key (add, v1, v2), register x
@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use crate::ir::Reg;
 use crate::pass::gvn_cse::expressions::Keys;
 
-/// Where something was computed, and what holds it.
+/// Place of a computation, and the register that holds it.
 #[derive(Clone, Copy)]
 pub struct Computed {
     pub place: u32,
@@ -32,9 +32,9 @@ pub struct Computed {
 
 struct Noted {
     computed: Computed,
-    /// What the words of its key are mixed to.
+    /// Hash of its key's words.
     mixed: u64,
-    /// Where they begin, and how many there are.
+    /// Begin and number of its words.
     start: u32,
     len: u32,
     /// The number of the last one before that stands in the same place of the table.
@@ -53,7 +53,7 @@ pub struct Computations {
     pub keys: Keys,
     /// How many words of the block have been dropped in front of these.
     dropped: usize,
-    /// By some bits of what a key is mixed to: the number of the last one.
+    /// Last key for each hash bucket.
     last: Vec<u32>,
     /// The number of the first one that is noted. Zero is nobody's.
     first: u32,
@@ -62,7 +62,7 @@ pub struct Computations {
 }
 
 impl Computations {
-    /// Of no block yet. They are looked for so many places back.
+    /// Creates an empty table that looks so many places back.
     pub fn new(window: u32) -> Computations {
         let (noted, keys) = (Vec::new(), Keys::default());
         Computations { window, noted, keys, dropped: 0, last: vec![0], first: 1, oldest: 1 }
@@ -87,7 +87,7 @@ impl Computations {
         self.oldest = self.first;
     }
 
-    /// What was noted last for the key that has been made, no more than the window before a place. Places rise.
+    /// Last entry for the finished key, no more than the window before a place. Places rise.
     #[inline]
     pub fn find(&mut self, place: u32) -> Option<Computed> {
         let begin = place.saturating_sub(self.window);

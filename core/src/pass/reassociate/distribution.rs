@@ -25,15 +25,15 @@ use crate::ir::{Inst, Op, Opcode, Operand, Type};
 
 /// A sum that gets fewer multiplications.
 pub struct Distribution {
-    /// Where the instructions stand that are rewritten.
+    /// Places of the instructions that are rewritten.
     pub places: Vec<u32>,
     root: Inst,
     add: Opcode,
     /// Is it rebuilt with `mad`?
     has_mad: bool,
-    /// What all the products have.
+    /// Factor of all products.
     pub factor: Value,
-    /// What each has besides.
+    /// Other factors of each.
     pub others: Vec<Value>,
     /// The sum's other terms, but for those in `products`.
     rest: Vec<Value>,
@@ -59,7 +59,7 @@ struct Sum {
     add: Opcode,
     /// From the left to the right; what `mad` adds to stands on the left.
     terms: Vec<Term>,
-    /// Where its other instructions stand.
+    /// Places of its other instructions.
     nodes: Vec<u32>,
     has_mad: bool,
 }
@@ -110,7 +110,7 @@ impl Sum {
 }
 
 impl Term {
-    /// Where its product is computed, if it is one.
+    /// Place of its product, if it is one.
     fn product(&self) -> Option<u32> {
         match self {
             Term::Leaf(_) => None,
@@ -264,7 +264,7 @@ impl Distribution {
     }
 }
 
-/// What is done to what there is so far, or begins it.
+/// Step that continues or begins the sum.
 enum Step {
     Add(Operand),
     Product([Operand; 2]),

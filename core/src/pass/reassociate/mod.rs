@@ -58,7 +58,7 @@ use trees::{Forest, FreeInst, Leaf, Licence, MAX_LEAVES, Outcome, Refusal, Settl
 /// Looks at one block before giving up.
 const MAX_ROUNDS: usize = 16;
 
-/// What becomes of a tree of which nothing else is known.
+/// Outcome of a tree of which nothing else is known.
 const TOO_LARGE: Outcome = Outcome::Refused(Refusal::TooLarge);
 
 /// Leaves that a remark lists.
@@ -115,7 +115,7 @@ impl Pass for Reassociate {
     }
 }
 
-/// What was refused, by block. A block that is looked at again begins anew.
+/// Refusals by block. A block that is visited again begins anew.
 #[derive(Default)]
 struct Misses(BTreeMap<Block, Vec<Remark>>);
 
@@ -125,7 +125,7 @@ impl Misses {
     }
 }
 
-/// What sorting the trees of a block has left.
+/// Remaining state after sorting the trees of a block.
 struct Sorted {
     /// Leaves went away, or a write that was in the way of another tree may have moved.
     again: bool,
@@ -133,7 +133,7 @@ struct Sorted {
     rebuilt: bool,
 }
 
-/// What is looked for in a block. A sum of products goes through `mad`, a tree does not, so each has roots of its own.
+/// Kind of trees in a block. A sum of products goes through `mad`, a tree does not, so each has roots of its own.
 #[derive(Clone, Copy)]
 enum Kind {
     Trees,
@@ -145,7 +145,7 @@ struct Walk {
     licence: Licence,
     uses: BlockUses,
     commoning: Option<Commoning>,
-    /// By register: its value number.
+    /// Value number of each register.
     numbers: Vec<u32>,
     owners: Vec<u32>,
     sum_owners: Vec<u32>,
@@ -158,9 +158,9 @@ struct Walk {
     misses: Misses,
     /// Blocks in which commoning may find something although no tree got another shape.
     to_common: FixedBitSet,
-    /// What this round has touched so far.
+    /// Blocks and registers that this round has touched so far.
     touched: Touched,
-    /// What trees have to do with that are looked at; none if all are. Somebody who listens wants to hear of all of them
+    /// Registers whose trees are visited; none if all are. A listener gets for all of them
     /// what keeps them from another shape.
     concerned: Option<Touched>,
 }

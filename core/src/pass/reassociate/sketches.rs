@@ -1,4 +1,4 @@
-//! What walks over blocks ask of instructions, in a few words of one shape.
+//! Sketches of instructions for walks over blocks, in a few words of one shape.
 //!
 //! ```text
 //! t = mad.lo.u32 a, b, 4       registers a, b and none, writes t, opcode 7; besides other 3, which is the constant 4
@@ -31,7 +31,7 @@ pub struct Sketch {
     /// Its first three operands, where they are registers; else [`NONE`]. Of an instruction with an address the registers
     /// that it reads, those of the address with them, wherever they stand.
     pub operands: [u32; 3],
-    /// What it writes; [`NONE`] for nothing.
+    /// Register that it writes; [`NONE`] for nothing.
     pub dst: u32,
     /// The number of its opcode.
     pub opcode: u32,
@@ -168,7 +168,7 @@ impl Sketches {
 /// Numbers for operands that are no registers.
 struct Others {
     numbers: Expressions,
-    /// By number.
+    /// Operands by number.
     all: Vec<Operand>,
     /// Some constants that were asked about, each with its number: a program has few.
     recent: [(u64, u32); RECENT],
@@ -213,7 +213,7 @@ impl Others {
 /// Numbers for opcodes.
 struct Opcodes {
     numbers: Expressions,
-    /// By number.
+    /// Opcodes by number.
     all: Vec<Opcode>,
     /// The words of some that were asked about, each with its number: a program has few.
     recent: [([u32; 3], u32); RECENT],

@@ -37,7 +37,7 @@ pub const MAX_LEAVES: usize = 256;
 /// Marks, in [`Forest::owners`], a node that goes on writing its register where it stands.
 const STAYS: u32 = 1 << 31;
 
-/// What arithmetic reads: the operands that need no memory of their own, so that many can be copied and sorted.
+/// Operands of arithmetic: those that need no memory of their own, so that many can be copied and sorted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Value {
     Reg(Reg),
@@ -86,16 +86,16 @@ impl From<Value> for Operand {
 /// One operand of a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Leaf {
-    /// What is read.
+    /// Value that is read.
     pub value: Value,
-    /// Where it is defined in the block.
+    /// Place of its definition in the block.
     pub definition: u32,
     /// The subtraction that takes something away, if the leaf is the negation that it becomes.
     pub negation: PackedOption<Inst>,
 }
 
 impl Leaf {
-    /// What is read, as it is defined there.
+    /// Creates the leaf of a value with that definition.
     fn new(value: Value, definition: u32) -> Leaf {
         Leaf { value, definition, negation: None.into() }
     }
@@ -108,7 +108,7 @@ impl Leaf {
 // A tree is sorted once more whenever its block is looked at again.
 const _: () = assert!(size_of::<Leaf>() == 24);
 
-/// What may be done to trees.
+/// Licence for changes of trees.
 #[derive(Clone, Copy)]
 pub struct Licence {
     /// Floats as real numbers.
@@ -130,13 +130,13 @@ impl Licence {
 
 /// A tree as it stands. The next one takes the same room.
 pub struct Tree {
-    /// Where its root stands in the block.
+    /// Place of its root in the block.
     pub root: u32,
-    /// What it computes with.
+    /// Opcode of its operations.
     pub opcode: Opcode,
     /// Leaves from the left to the right of the text.
     pub leaves: Vec<Leaf>,
-    /// Where its other instructions stand.
+    /// Places of its other instructions.
     pub nodes: Vec<u32>,
     /// Is every node the left operand of another?
     leans_left: bool,
@@ -170,7 +170,7 @@ pub enum Refusal {
     MoreInstructions,
 }
 
-/// What becomes of a tree.
+/// Outcome of a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// It is as it should be.
@@ -186,9 +186,9 @@ pub struct Forest<'a> {
     pub func: &'a Function,
     pub uses: &'a BlockUses,
     pub licence: Licence,
-    /// By register: its value number.
+    /// Value number of each register.
     pub numbers: &'a [u32],
-    /// By place: one more than the root of the tree that it belongs to.
+    /// One more than the root of the tree that each place belongs to.
     pub owners: &'a mut Vec<u32>,
 }
 
@@ -199,7 +199,7 @@ impl Forest<'_> {
         self.owners[place as usize] == 0
     }
 
-    /// What most instructions are not if one of the next two is to be true: does it do what a root does, and has it an
+    /// Quick test that most instructions fail if one of the next two is to be true: does it do what a root does, and has it an
     /// operand that could be part of what it computes?
     #[inline]
     pub fn may_be_root(&self, place: u32) -> bool {
@@ -212,7 +212,7 @@ impl Forest<'_> {
         is_root(self.op(place)) && self.has_node(place) && self.sketch(place).is_licensed
     }
 
-    /// What the instruction at a place does; quicker than to look at it. True as long as it belongs to no tree.
+    /// Operation of the instruction at a place; quicker than reading it. True as long as it belongs to no tree.
     fn op(&self, place: u32) -> Op {
         self.uses.op(place)
     }
@@ -221,12 +221,12 @@ impl Forest<'_> {
         &self.func.insts[self.uses.slot(place).inst]
     }
 
-    /// What the instruction at a place is in a few words, which are more likely to be at hand.
+    /// Sketch of the instruction at a place, which is more likely to be at hand.
     fn sketch(&self, place: u32) -> &Sketch {
         self.uses.sketch(self.uses.slot(place).inst)
     }
 
-    /// What the instruction at a place does now.
+    /// Current opcode of the instruction at a place.
     pub fn opcode(&self, place: u32) -> Opcode {
         self.uses.sketches().opcode(self.sketch(place).opcode)
     }
@@ -419,7 +419,7 @@ impl Forest<'_> {
             && self.sketch(place).is_licensed
     }
 
-    /// What becomes of a tree; if it is rebuilt, of `leaves`.
+    /// Outcome of a tree; if it is rebuilt, of `leaves`.
     fn outcome(&self, tree: &Tree, leaves: &mut Vec<Leaf>) -> Outcome {
         if tree.leaves.len() <= 2 {
             return Outcome::Canonical;
@@ -497,7 +497,7 @@ impl Forest<'_> {
         leaves.retain(|_| !is_gone.next().unwrap_or_default());
     }
 
-    /// What a leaf is the negation of.
+    /// Operand that a leaf negates.
     fn negated(&self, leaf: &Leaf) -> Option<Leaf> {
         let place = leaf.definition;
         let [_, operand] = self.func.insts[leaf.negation.expand()?].args.as_slice() else { return None };
@@ -685,7 +685,7 @@ fn is_large_sum(opcode: Opcode, parts: [u64; 2], sum: u64) -> bool {
     opcode.op == Op::Add && opcode.ty.bits() == 64 && parts.into_iter().all(fits) && !fits(sum)
 }
 
-/// What adds a product to what `add` adds up.
+/// Opcode that adds a product to the sums of `add`.
 pub fn multiply_add(add: Opcode) -> Opcode {
     Opcode { op: if add.ty.is_float() { Op::Fma } else { Op::Mad }, ..add }
 }

@@ -1,4 +1,4 @@
-//! What insertions and moves cost and save, in cycles of the machine model, as often as a profile says that warps come by.
+//! Costs and savings of insertions and moves, in cycles of the machine model, weighted by a profile's warp executions.
 //!
 //! ```text
 //! n1: br p, n2, n3       100 executions              moved to n1, A[i] is loaded 100 times
@@ -37,7 +37,7 @@ use crate::trace::{Fact, NoTrace, Remark};
 /// Others of one load that are looked at.
 const OTHERS: usize = 16;
 
-/// What prices are computed from.
+/// Inputs of prices.
 pub(super) struct Costs {
     /// How often warps come by.
     counts: WarpCounts,
@@ -85,7 +85,7 @@ impl Bill {
         )
     }
 
-    /// The same as details of a remark.
+    /// Adds them to a remark as facts.
     pub fn on(&self, remark: Remark) -> Remark {
         remark
             .with("cost_cycles", Fact::Number(self.costs))
@@ -95,16 +95,16 @@ impl Bill {
     }
 }
 
-/// What a bill counts on.
+/// Assumptions of a bill.
 #[derive(Default)]
 pub(super) struct CountedOn {
     /// These go away.
     pub going: Vec<Occurrence>,
-    /// What moves up to the ends of these blocks is available there by insertions further up, which the bill has instead.
+    /// Insertions further up that make occurrences available for moves to the ends of these blocks; the bill has them instead.
     pub insertions_above: Vec<Block>,
 }
 
-/// What is on a bill already, so that nothing is paid for twice.
+/// Items that are on a bill already, so that nothing is paid for twice.
 #[derive(Default)]
 struct Paid {
     insertions: BTreeSet<(Spot, Form)>,
@@ -126,7 +126,7 @@ impl Costs {
         *is_whole = func.entry_blocks().iter().any(|&entry| counts.executions(entry).is_some());
     }
 
-    /// What an insertion costs and saves that makes an occurrence available, and what that counts on. None where the profile
+    /// Bill of an insertion that makes an occurrence available, and its assumptions. None where the profile
     /// does not tell.
     pub fn of_insertion(
         &self,
@@ -163,7 +163,7 @@ impl Costs {
         Some((bill, counted_on))
     }
 
-    /// What it costs and saves to move an occurrence up, and what that counts on. None where the profile does not tell.
+    /// Bill of moving an occurrence up, and its assumptions. None where the profile has no counts.
     pub fn of_hoist(
         &self,
         func: &Function,

@@ -35,7 +35,7 @@ pub(super) fn put_in_front(view: &mut View<'_>, first: Block) -> Block {
     front
 }
 
-/// What a profile says of the edge from the new block to the old one: that what does not come round comes from outside.
+/// Profile of the edge from the new block to the old one: executions that do not come round come from outside.
 fn with_front(profile: &Profile, front: Block, first: Block) -> Profile {
     match profile {
         Profile::Edge(edges) => {

@@ -143,7 +143,7 @@ const LINES: Knob = Knob {
 
 const PAPER: &str = "Fukuhara and Takimoto 2021, scalar replacement considering branch divergence";
 
-/// What makes the five passes differ.
+/// Differences of the five passes.
 struct Variant {
     knobs: &'static [Knob],
     interest: Interest,
@@ -186,10 +186,10 @@ variants! {
     /// Scalar replacement that inserts nothing under divergent branches.
     Esrqp "esrqp" "Scalar replacement that inserts loads only where no divergent branch decides."
         &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, FAULTING, OVERFLOW, VISITS], Loads InRegion Nothing;
-    /// The same, and moves loads up in front of every branch.
+    /// Variant that moves loads above every branch.
     SsrqpS "ssrqp-s" "Scalar replacement that moves loads up in front of branches, whether they diverge or not."
         &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, FAULTING, OVERFLOW, VISITS, LINES], Loads InRegion Everything;
-    /// The same, and moves loads up in front of divergent branches.
+    /// Variant that moves loads above divergent branches.
     Ssrqp "ssrqp" "Scalar replacement that moves loads up in front of divergent branches and inserts none under them."
         &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, COST, MACHINE, WARPS, FAULTING, OVERFLOW, VISITS, LINES],
         Loads InRegion Divergent;
@@ -335,7 +335,7 @@ fn measured_branches(view: &mut View<'_>, threshold: f64) -> Vec<Block> {
     divergent
 }
 
-/// What loads cost, if the function has a profile that says how often warps come by.
+/// Prices of loads, if the function has a profile with warp executions.
 fn prices(view: &mut View<'_>, knobs: &KnobValues) -> Option<Costs> {
     let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
     let launch = view.module().stated_launch_of(&view.func().name);
@@ -359,14 +359,14 @@ fn miss_profile(view: &mut View<'_>, without: &str) {
     });
 }
 
-/// What has been inserted is asked about again, and what that inserts, no more often than this.
+/// Maximum rounds of questions about inserted loads, and about what these insert.
 const MAX_FOLLOWED: u32 = 8;
 
 struct Walk<'m> {
     inquiries: Inquiries<'m>,
     rewriting: Rewriting,
     rules: Rules,
-    /// What decides about moves, and about insertions outside the region.
+    /// Costs that decide about moves, and about insertions outside the region.
     costs: Option<Costs>,
     /// Those that have had their turn.
     asked: SecondaryMap<Occurrence, bool>,
@@ -374,7 +374,7 @@ struct Walk<'m> {
     counted_on: Vec<Occurrence>,
     /// Those with a guard that have had their turn.
     guarded: Vec<Occurrence>,
-    /// What has moved up and is available there by insertions that a bill has, which has been paid.
+    /// Moved occurrences that are available there by insertions on a bill that has been paid.
     paid_for: Vec<(Occurrence, Bill)>,
     limit_is_told: bool,
 }
@@ -423,7 +423,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What is made for all lanes is there for those of a guard as well, so that insertions for what was asked about later
+    /// Repeats guarded questions: insertions for all lanes serve those of a guard as well, so that later insertions
     /// may have made available what has a guard.
     fn ask_guarded_again(&mut self, view: &mut View<'_>) {
         for _ in 0..MAX_FOLLOWED {

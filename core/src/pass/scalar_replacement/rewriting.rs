@@ -40,27 +40,27 @@ type Regs = SmallVec<[Reg; 4]>;
 /// Blocks between a load and where it would be made under its conditions.
 const MAX_CONDITIONS: u32 = 8;
 
-/// What has been rewritten so far.
+/// Rewrites so far.
 #[derive(Default)]
 pub(super) struct Rewriting {
     /// The temporaries of each form; none where it has none yet.
     temporaries: SecondaryMap<Form, Regs>,
-    /// Where the value of an occurrence that was rewritten is, and the last instruction of what it became.
+    /// Holder of each rewritten occurrence's value, and the last instruction that it became.
     holders: SecondaryMap<Occurrence, Option<(Holder, Inst)>>,
     /// Further forms whose temporaries take its value.
     kept: HashSet<(Occurrence, Form)>,
     inserted: HashSet<(Block, Form)>,
     /// Blocks that were put on edges.
     middles: HashMap<(Block, Block), Block>,
-    /// What has moved up under a condition, by what it computes.
+    /// Occurrences moved up under a condition, by their forms.
     guarded: HashMap<Form, Vec<Guarded>>,
     /// The copies before each definition, in their order.
     shifts: HashMap<Inst, Vec<Shift>>,
-    /// What is rewritten now costs and saves that much.
+    /// Bill of the current rewrite.
     pub bill: Option<Bill>,
 }
 
-/// Where a value is.
+/// Holder of a value.
 #[derive(Clone)]
 enum Holder {
     /// In the temporaries of this form.
@@ -438,7 +438,7 @@ impl Rewriting {
         }
     }
 
-    /// Where the value of one element of a vector is, and the last instruction of what the vector became: in that one of the
+    /// Holder of one element's value, and the last instruction that the vector became: in that one of the
     /// registers that have the vector there.
     fn holder_of_element(
         &mut self,

@@ -31,7 +31,7 @@ use crate::pass::path_guided::paths::Paths;
 /// Branches of a region that are decided on; evaluations stop at others.
 const MOST_SPLITS: usize = 64;
 
-/// What was found about a branch. Frequencies are executions of paths, products with times are cycles.
+/// Decision about a branch. Frequencies are executions of paths, products with times are cycles.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Decision {
     /// The branch, by member.
@@ -53,7 +53,7 @@ impl Decision {
     }
 }
 
-/// What was weighed, for whoever looks.
+/// Weights for observers.
 pub(super) struct Weighing<'a> {
     pub decision: &'a Decision,
     pub paths: &'a Paths,
@@ -144,7 +144,7 @@ struct Weighed {
 }
 
 impl Weighed {
-    /// Where some branches are enabled and others open. Nothing if no evaluation would come to be hoisted past the branch.
+    /// Decides with some branches enabled and others open. Nothing if no evaluation would be hoisted past the branch.
     fn of(
         region: &Region,
         paths: &Paths,
@@ -206,7 +206,7 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// Where an evaluation is hoisted as given.
+    /// Weighs an evaluation that is hoisted as given.
     fn of(region: &Region, paths: &Paths, hoisted: &Hoisted, always: &Hoisted) -> Sets {
         let members = &region.members;
         let none = || PathSets::none(paths.count(), members.len());

@@ -1,4 +1,4 @@
-//! What is evaluated, and where.
+//! Expressions and their evaluations.
 //!
 //! ```text
 //! n: a = add.u32 x, y      x + y: n evaluates it before it writes an operand, and so its evaluation could stand in front of n
@@ -28,19 +28,19 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 pub(super) struct Expression {
     /// Without destinations, and without `.spec`.
     pub data: InstData,
-    /// What each result is.
+    /// Types of the results.
     pub types: SmallVec<[Type; 1]>,
-    /// What it reads, each once.
+    /// Registers that it reads, each once.
     pub operands: SmallVec<[Reg; 4]>,
-    /// What a load reads that may change.
+    /// Memory that a load reads, if it may change.
     pub reads: Option<Reads>,
-    /// By node.
+    /// Sites by node.
     pub sites: SmallVec<[Site; 1]>,
-    /// Where its value is kept, once it is.
+    /// Temporaries that hold its value, once there are any.
     pub temporaries: Few<Reg>,
 }
 
-/// Where a node evaluates an expression.
+/// Evaluations of an expression in a node.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     pub node: Node,
@@ -50,11 +50,11 @@ pub(super) struct Site {
     pub last: Option<Inst>,
 }
 
-/// What evaluates an expression again although the same block has just done so.
+/// Repeated evaluation of an expression in one block.
 #[derive(Clone)]
 pub(super) struct Repetition {
     pub node: Node,
-    /// What has evaluated it.
+    /// Earlier evaluation.
     pub earlier: Inst,
     pub inst: Inst,
 }
@@ -63,9 +63,9 @@ pub(super) struct Repetition {
 pub(super) struct Expressions {
     /// In the order of their first evaluations.
     pub all: Vec<Expression>,
-    /// By expression: its repetitions within blocks.
+    /// Repetitions of each expression within blocks.
     pub repetitions: Vec<Vec<Repetition>>,
-    /// By register: the nodes that write it, in order.
+    /// Nodes that write each register, in order.
     writers: Vec<SmallVec<[u32; 2]>>,
     /// Registers that are parameters, if anything is read where not every way has assigned it.
     doubtful: Option<HashSet<Reg>>,
@@ -95,7 +95,7 @@ impl Known {
     }
 }
 
-/// What is open in the block that is being walked over.
+/// Open expressions of the block that is being walked over.
 struct Open {
     node: Node,
     inst: Inst,
@@ -177,7 +177,7 @@ impl Expressions {
         !self.is_written(expression, node) && !expression.reads.is_some_and(|reads| memory.may_change(reads, node))
     }
 
-    /// The same as [`Self::is_transparent`], for many nodes.
+    /// Transparency ([`Self::is_transparent`]) for many nodes.
     pub fn transparency<'a>(
         &'a self,
         memory: &'a Memory,
@@ -266,7 +266,7 @@ impl Expression {
             && types(func, data).eq(self.types.iter().copied())
     }
 
-    /// Where a node evaluates it, to be changed; made where there is none.
+    /// Returns the site of a node, to be changed; made if there is none.
     pub fn site_mut(&mut self, node: Node) -> &mut Site {
         let place = self.sites.binary_search_by_key(&node, |site| site.node).unwrap_or_else(|place| {
             self.sites.insert(place, Site { node, first: None, last: None });
@@ -293,7 +293,7 @@ fn arguments(data: &InstData) -> impl Iterator<Item = &Operand> {
     first.chain(others)
 }
 
-/// What its results are.
+/// Types of its results.
 fn types(func: &Function, data: &InstData) -> impl Iterator<Item = Type> {
     data.dsts.iter().map(|&reg| func.reg_types[reg])
 }

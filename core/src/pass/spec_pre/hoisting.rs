@@ -55,9 +55,9 @@ entity_impl!(MemberId);
 pub(super) struct Member {
     /// The node.
     pub node: Node,
-    /// What evaluates it before it changes.
+    /// Evaluation before it changes.
     pub first: Option<Inst>,
-    /// What evaluates it last, with nothing behind that changes it.
+    /// Last evaluation, with no change after it.
     pub last: Option<Inst>,
     /// Does nothing in it change the value?
     pub is_transparent: bool,
@@ -65,7 +65,7 @@ pub(super) struct Member {
     pub is_reached: bool,
     /// Does the value come to its entry on all ways?
     pub is_available: bool,
-    /// Where those that come before and next are listed.
+    /// Range of the predecessors and successors in the list.
     before: Range<u32>,
     next: Range<u32>,
     /// May speculation be enabled: at a branch forward, with nothing in the way?
@@ -90,11 +90,11 @@ pub(super) struct Region {
     pub members: Vec<Member>,
     /// The nodes that come before each, with the members that they are.
     before: Vec<(u32, PackedOption<MemberId>)>,
-    /// What comes next.
+    /// Successors.
     next: Vec<PackedOption<MemberId>>,
 }
 
-/// Where an expression may be redundant.
+/// Region in which an expression may be redundant.
 pub(super) enum Around {
     /// Nowhere.
     Nothing,
@@ -104,26 +104,26 @@ pub(super) enum Around {
     Regions(Vec<Region>),
 }
 
-/// What a function's nodes are to hoisting, whatever the expression.
+/// Shape of a function's nodes for hoisting, whatever the expression.
 pub(super) struct Shape {
-    /// By node: from it on control comes only to nodes whose part is as late or later; equal within a cycle.
+    /// Part of each node: from it on control reaches only nodes whose part is as late or later; equal within a cycle.
     part: Vec<u32>,
-    /// By node: its part, if something may be put at the ends of what comes before it; else [`NONE`].
+    /// Part of each node, if insertions are possible at the ends of its predecessors; else [`NONE`].
     open_part: Vec<u32>,
-    /// By node: does a way lead to an end of the function?
+    /// Whether a path leads from each node to an end of the function.
     ends: Vec<bool>,
-    /// By node: is it a branch forward?
+    /// Whether each node is a forward branch.
     is_split: Vec<bool>,
-    /// Where searches come to the limit.
+    /// Spans at which searches reach the limit.
     spans: Option<Spans>,
-    /// Where they would come to a much lower one.
+    /// Spans for a much lower limit.
     #[cfg(debug_assertions)]
     trial: Spans,
 }
 
-/// What a search finds, and what it keeps for the next.
+/// Buffers that a search reuses for the next.
 pub(super) struct Places {
-    /// By node.
+    /// Mark of each node.
     marks: Vec<Mark>,
     /// Marks from this number on are of this search.
     base: u32,
@@ -133,7 +133,7 @@ pub(super) struct Places {
     bits: Vec<u64>,
 }
 
-/// What a search knows of a node. All that it asks of one lies together, as it asks so many.
+/// Knowledge of a node in a search. Its parts are stored together, because the search reads so many.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     /// Its place among those found, counted from the search's number.
@@ -176,25 +176,25 @@ impl Roots {
 /// Not found.
 const NONE: u32 = u32::MAX;
 
-/// Where an evaluation is hoisted to, by member.
+/// Places that an evaluation is hoisted to, by member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Hoisted {
     pub entry: Vec<bool>,
     pub exit: Vec<bool>,
 }
 
-/// What an edge into a member brings.
+/// Contribution of an edge into a member.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
     /// The value.
     Available(usize),
-    /// What is hoisted further.
+    /// Hoisting continues.
     Hoisted(usize),
     /// Nothing: here hoisting ends.
     End,
 }
 
-/// Where evaluations stand in the end.
+/// Final places of evaluations.
 #[derive(Clone, Debug)]
 pub(super) struct Placement {
     /// Nodes at whose ends one is inserted.
@@ -208,7 +208,7 @@ pub(super) struct Placement {
 }
 
 impl Shape {
-    /// Of the nodes; `has_room` tells which blocks something can be put at the end of.
+    /// Computes the shape of the nodes; `has_room` says at the end of which blocks insertions are possible.
     pub fn of(nodes: &Nodes, has_room: impl Fn(Node) -> bool) -> Shape {
         let count = nodes.len();
         let has_room_before =
@@ -261,7 +261,7 @@ impl Places {
         self.marks[node].number.checked_sub(self.base).map(|place| place as usize)
     }
 
-    /// What is known of a node, which is found by this; `is_transparent` is asked where it has not been before.
+    /// Enters a node that the search has found; `is_transparent` is called where it has not been before.
     fn enter(&mut self, node: Node, is_transparent: impl Fn(Node) -> bool) -> &mut Mark {
         let mark = &mut self.marks[node];
         if mark.number < self.base {
@@ -380,7 +380,7 @@ impl Places {
 }
 
 impl Around {
-    /// What an expression is redundant in.
+    /// Computes the region in which an expression is redundant.
     pub fn of(
         nodes: &Nodes,
         shape: &Shape,
@@ -538,7 +538,7 @@ impl Region {
         }
     }
 
-    /// Where an evaluation is hoisted to if it may pass the enabled splits: everywhere, but for what has to be taken away.
+    /// Places that an evaluation is hoisted to if it may pass the enabled splits: everywhere, except what is removed.
     pub fn hoisted(&self, enabled: &[bool]) -> Hoisted {
         let count = self.members.len();
         let mut hoisted = Hoisted { entry: vec![true; count], exit: vec![true; count] };
@@ -566,7 +566,7 @@ impl Region {
         hoisted
     }
 
-    /// What the edges into a member bring.
+    /// Contributions of the edges into a member.
     pub fn ways<'a>(&'a self, hoisted: &'a Hoisted, place: usize) -> impl Iterator<Item = (Node, Way)> + 'a {
         self.before(place).map(|(node, before)| {
             let way = match before {
@@ -578,7 +578,7 @@ impl Region {
         })
     }
 
-    /// Where evaluations stand that have been hoisted so far.
+    /// Places of evaluations that have been hoisted so far.
     pub fn placement(&self, hoisted: &Hoisted) -> Placement {
         let count = self.members.len();
         // Where nothing has to be evaluated yet: everywhere, but for what has to be taken away.
@@ -690,14 +690,14 @@ fn place_of(member: PackedOption<MemberId>) -> Option<usize> {
     member.expand().map(EntityRef::index)
 }
 
-/// Where they are then in the list.
+/// Appends to the list, and returns the range.
 fn append<T>(list: &mut Vec<T>, more: impl Iterator<Item = T>) -> Range<u32> {
     let start = list.len() as u32;
     list.extend(more);
     start..list.len() as u32
 }
 
-/// By node: numbers that only rise along edges, equal within a cycle. (R. Tarjan, Depth-first search and linear graph
+/// Parts of the nodes: numbers that only rise along edges, equal within a cycle. (R. Tarjan, Depth-first search and linear graph
 /// algorithms, 1972.)
 fn parts(nodes: &Nodes) -> Vec<u32> {
     let count = nodes.len();

@@ -102,7 +102,7 @@ impl Pass for SpecPre {
     }
 }
 
-/// What the pass knows.
+/// State of the pass.
 struct Elimination {
     nodes: Nodes,
     shape: Shape,
@@ -117,12 +117,12 @@ struct Elimination {
     marks_loads: bool,
     /// Is there a branch ahead of which something would become redundant?
     could_speculate: bool,
-    /// By expression.
+    /// Refusals of each expression.
     refused: Vec<Vec<(Inst, Refused)>>,
     places: Places,
 }
 
-/// What is heard of an expression.
+/// Details recorded for an expression.
 #[derive(Default)]
 struct Heard {
     refused: Vec<(Inst, Refused)>,
@@ -212,7 +212,7 @@ impl Elimination {
         Heard::default()
     }
 
-    /// What is to be done for an expression, and what was heard.
+    /// Plans for an expression, and the recorded details.
     fn plans(&mut self, number: usize) -> (Vec<Plan>, Heard) {
         let mut heard = Heard::default();
         let mut plans = Vec::new();
@@ -223,7 +223,7 @@ impl Elimination {
         (plans, heard)
     }
 
-    /// Where an expression may be redundant.
+    /// Regions in which an expression may be redundant.
     fn regions(&mut self, number: usize, heard: &mut Heard) -> Vec<Region> {
         let expression = &self.expressions.all[number];
         let around =
@@ -240,7 +240,7 @@ impl Elimination {
         }
     }
 
-    /// What is to be done for an expression in a region. `look` sees what is weighed and decided.
+    /// Plan for an expression in a region. `look` gets the weights and decisions.
     fn plan(&self, number: usize, region: Region, heard: &mut Heard, look: &mut dyn FnMut(Seen<'_>)) -> Option<Plan> {
         let expression = &self.expressions.all[number];
         let planner = Planner {
@@ -270,12 +270,12 @@ impl Elimination {
         self.expressions.all[number] = expression;
     }
 
-    /// What an expression repeats within blocks, by what has evaluated it.
+    /// Repetitions of an expression within blocks, by the earlier evaluation.
     fn groups(&self, number: usize) -> impl Iterator<Item = &[Repetition]> {
         self.expressions.repetitions[number].chunk_by(|one, other| one.earlier == other.earlier)
     }
 
-    /// What is evaluated twice in a block, with nothing between that changes it.
+    /// Replaces repeated evaluations in a block, with no change between them.
     fn replace_repetitions(&mut self, view: &mut View<'_>, number: usize) {
         let module = view.module();
         let repetitions = core::mem::take(&mut self.expressions.repetitions[number]);

@@ -1,4 +1,4 @@
-//! What is done in one region: the decision, and how it is carried out.
+//! Plan for one region: the decision, and how it is carried out.
 //!
 //! ```text
 //! 2: a = add x, y      an evaluation whose value is read elsewhere      t = add x, y;  a = mov t
@@ -33,7 +33,7 @@ const NOTHING: f64 = 1e-9;
 /// See the file's head.
 pub(super) struct Plan {
     pub placement: Placement,
-    /// By inserted evaluation: is it one that some way would not have?
+    /// Whether each inserted evaluation is new on some path.
     is_speculative: Vec<bool>,
     /// The evaluations that go.
     pub replaced: Vec<(Node, Inst)>,
@@ -46,7 +46,7 @@ pub(super) struct Plan {
     pub warp_cycles: Option<(f64, f64)>,
 }
 
-/// What branches bring that are passed: executions of frequent paths that lose an evaluation and of paths that gain one, and
+/// Benefit of the branches that are passed: executions of frequent paths that lose an evaluation and of paths that gain one, and
 /// their cycles.
 #[derive(Clone, Copy, Default)]
 struct Favour {
@@ -94,7 +94,7 @@ impl Refused {
     }
 }
 
-/// What is heard while a plan is made.
+/// Details recorded while a plan is made.
 #[derive(Default)]
 pub(super) struct Told {
     /// Why evaluations stay, or are not brought ahead of a branch.
@@ -103,7 +103,7 @@ pub(super) struct Told {
     pub counts_jumps: bool,
 }
 
-/// What plans are made from.
+/// Inputs of plans.
 pub(super) struct Planner<'a> {
     pub nodes: &'a Nodes,
     pub paths: Option<&'a Paths>,
@@ -113,7 +113,7 @@ pub(super) struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// What is done in a region of an expression, if anything is gained. `can_insert` tells at which nodes' ends operands are
+    /// Plans for an expression in a region, if anything is gained. `can_insert` says at which nodes' ends operands are
     /// there. `look` sees what is weighed and decided.
     pub fn plan(
         &self,

@@ -24,24 +24,24 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 /// Nodes near to where a search begins that are asked how far it goes from there.
 const MOST_NEAR: usize = 16;
 
-/// Where nothing is known.
+/// Marker for an unknown span.
 const NONE: u32 = u32::MAX;
 
 /// How far a search goes, as long as nothing writes an operand nearby.
 pub(super) struct Spans {
     /// So many nodes are too many.
     far: usize,
-    /// By node: all behind it up to that one are found ahead of it if none of them writes an operand.
+    /// Last node of each span ahead: all up to that one are found ahead of it if none of them writes an operand.
     end: Vec<u32>,
-    /// By node: that one is found back from it if none from that one on writes an operand.
+    /// First node of each span back: that one is found back from it if none from that one on writes an operand.
     begin: Vec<u32>,
-    /// By node: too many are found back from it if none before it from that one on writes an operand; [`NONE`] where that
+    /// Limit of each span back: too many are found back from it if none before it from that one on writes an operand; [`NONE`] where that
     /// is not known.
     back: Vec<u32>,
 }
 
 impl Spans {
-    /// Where more than `most` nodes are too many. `goes_on` tells whether a search that comes to a node beside another one comes
+    /// Computes the spans with more than `most` nodes. `goes_on` says whether a search that comes to a node beside another one comes
     /// to the first one too, as far as the expression does not matter.
     pub fn of(nodes: &Nodes, goes_on: impl Fn(Node, Node) -> bool, most: usize) -> Spans {
         let most_at_once = |node: Node| nodes.successors(node).len().max(nodes.predecessors(node).len());
@@ -91,7 +91,7 @@ impl Spans {
     }
 }
 
-/// What is seen from a node.
+/// View from a node.
 struct Outlook {
     /// Does the search go too far from here?
     is_far: bool,
@@ -123,7 +123,7 @@ fn is_far_from_one<'a>(
     false
 }
 
-/// By node: the last one such that each of those behind it up to that one has a way from another one or from it.
+/// Last node ahead of each one such that every node up to it has a predecessor among the others or the node itself.
 fn far_ahead(nodes: &Nodes, goes_on: &impl Fn(Node, Node) -> bool) -> Vec<u32> {
     let count = nodes.len();
     let mut end = vec![0; count];
@@ -141,7 +141,7 @@ fn far_ahead(nodes: &Nodes, goes_on: &impl Fn(Node, Node) -> bool) -> Vec<u32> {
     end
 }
 
-/// By node: one to which a search goes back from it, and one with so many nodes between that are found then. All of those
+/// Node to which a search goes back from each one, and one with so many nodes between that are found then. All of those
 /// between lead to another one or to it. What leads back only counts where it leads to one of those that lead on, so that the
 /// nodes between begin there at the latest.
 fn far_back(nodes: &Nodes, goes_on: &impl Fn(Node, Node) -> bool, far: usize) -> (Vec<u32>, Vec<u32>) {

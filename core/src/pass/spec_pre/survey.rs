@@ -31,7 +31,7 @@ use crate::view::{Analyses, View};
 
 pub use crate::pass::path_guided::paths::{Estimated, Path, executed_paths};
 
-/// What is asked.
+/// Request of a survey.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Question<'a> {
     /// One of the evaluations of what is told; none is what the pass does next.
@@ -40,7 +40,7 @@ pub struct Question<'a> {
     pub frequencies: &'a [(Vec<Block>, u64)],
 }
 
-/// What the pass finds in a function.
+/// Findings of the pass in a function.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Survey {
     /// The executed paths, the most frequent first.
@@ -49,7 +49,7 @@ pub struct Survey {
     pub estimated: Option<Estimated>,
     /// Do warps pay rather than paths?
     pub is_by_warp: bool,
-    /// What may be evaluated once where it is evaluated twice, in the order in which the pass looks at it.
+    /// Redundancies, in the order in which the pass visits them.
     pub redundancies: Vec<Surveyed>,
     /// How the one that was asked for is evaluated once, or why it is not; none for what is never evaluated twice.
     pub detail: Option<Detail>,
@@ -64,7 +64,7 @@ pub struct Surveyed {
     pub evaluations: Vec<Inst>,
     /// Does the pass do something about them?
     pub passes: bool,
-    /// What it says of that, or the first of what it refuses, or why there is nothing to do.
+    /// Remark of the pass, or the first of its refusals, or why there is nothing to do.
     pub verdict: Remark,
 }
 
@@ -77,7 +77,7 @@ pub struct Detail {
     pub cycles: f64,
     /// The branches that an evaluation could be brought ahead of, in the order in which they are decided.
     pub branches: Vec<Branch>,
-    /// Where it is evaluated then, and was not.
+    /// New places of evaluation.
     pub inserted: Vec<Position>,
     /// Evaluations that read the value instead.
     pub replaced: Vec<Inst>,
@@ -92,7 +92,7 @@ pub struct Detail {
 pub struct Branch {
     /// The block that ends with it.
     pub block: Block,
-    /// What was decided.
+    /// Verdict of the branch.
     pub verdict: BranchVerdict,
     /// It and the branches that are enabled with it.
     pub together: Vec<Block>,
@@ -110,7 +110,7 @@ pub struct Branch {
     pub weighed: Option<Weighed>,
 }
 
-/// What was decided about a branch.
+/// Verdict about a branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BranchVerdict {
     /// All ways on need it: no speculation.
@@ -144,7 +144,7 @@ pub struct Weighed {
     pub cost: f64,
 }
 
-/// Where something is evaluated: at the end of a block, or on a critical edge.
+/// Position of an evaluation: at the end of a block, or on a critical edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Position {
     /// A block.
@@ -153,7 +153,7 @@ pub enum Position {
     Edge(Block, Block),
 }
 
-/// What is seen while a plan is made for a region; where that is done again with less room, the last holds.
+/// Events of planning for a region; if that is repeated with less room, the last holds.
 pub(super) enum Seen<'a> {
     /// A branch is weighed.
     Branch(&'a Weighing<'a>),
@@ -204,10 +204,10 @@ struct Scene<'a> {
     elimination: Elimination,
 }
 
-/// What was seen of a branch. Members are places in the region.
+/// Facts about a branch. Members are places in the region.
 struct Seat {
     decision: Decision,
-    /// Of those that are enabled together: paths on which the value is available ahead, and on which an evaluation is
+    /// Sets of those that are enabled together: paths on which the value is available ahead, and on which an evaluation is
     /// anticipated behind.
     sets: Vec<(usize, FixedBitSet, FixedBitSet)>,
     benefits: FixedBitSet,
@@ -273,7 +273,7 @@ impl Scene<'_> {
         f64::from(self.elimination.machine.issue_cycles(&self.elimination.expressions.all[number].data))
     }
 
-    /// What an expression repeats within blocks.
+    /// Repetitions of an expression within blocks.
     fn repetitions(&self, number: usize) -> Vec<(Surveyed, Detail)> {
         let of = |group: &[Repetition]| {
             let block = self.elimination.nodes.block(group[0].node)?;
@@ -288,7 +288,7 @@ impl Scene<'_> {
         self.elimination.groups(number).filter_map(of).collect()
     }
 
-    /// Where an expression may be redundant.
+    /// Regions in which an expression may be redundant.
     fn regions(&mut self, number: usize) -> Vec<(Surveyed, Detail)> {
         let mut heard = Heard::default();
         let regions = self.elimination.regions(number, &mut heard);

@@ -225,7 +225,7 @@ impl Writer<'_> {
         self.line(&format!("cvta.{window}.u64 {generic}, {base};"));
         self.needs = self.needs.and(requirements::of_conversion(window));
         if form == Form::Mixed {
-            self.warn("the address may come in two forms here; run `infer-space` and look at it");
+            self.warn("the address may be generic or an offset here; run `infer-space` and check the result");
         }
         generic
     }
@@ -244,7 +244,7 @@ impl Writer<'_> {
         self.line(&format!("cvta.to.{space}.u64 {temporary}, {name};"));
         self.needs = self.needs.and(requirements::of_conversion(space));
         if form == Form::Mixed {
-            self.warn("the address may come in two forms here; run `infer-space` and look at it");
+            self.warn("the address may be generic or an offset here; run `infer-space` and check the result");
         }
         temporary
     }

@@ -10,9 +10,10 @@
 //!                                         call.uni f, (param0);
 //! ```
 //!
-//! A function accesses an aggregate by the parameter's name where each use of its pointer is such an access. Otherwise an
-//! argument has an address, where PTX has copied it, and a result is a local array that each `ret` copies. A caller copies
-//! from and to the local array that it passes here; `ptxas` keeps such an array in registers.
+//! A function accesses an aggregate by the parameter's name where each use of its pointer is such
+//! an access. Otherwise an argument has an address, where PTX has copied it, and a result is a
+//! local array that each `ret` copies. A caller copies from and to the local array that it passes
+//! here; `ptxas` keeps such an array in registers.
 //!
 //! Linear in the uses of the pointers and in the bytes of the aggregates.
 //!

@@ -32,7 +32,7 @@ pub fn carry_out(inst: &InstData) -> Option<Reg> {
     if inst.opcode.has(Flags::CC) { inst.dsts.get(1).copied() } else { None }
 }
 
-/// What the flag holds at a place in a block.
+/// Content of the flag at a place in a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FlagState {
     /// The register whose value it is.
@@ -41,7 +41,7 @@ pub struct FlagState {
     pub subtraction: bool,
 }
 
-/// What the flag holds behind an instruction, when it held `before` in front of it.
+/// Content of the flag after an instruction, when it held `before` before it.
 pub fn after(inst: &InstData, before: Option<FlagState>) -> Option<FlagState> {
     match carry_out(inst) {
         // A guarded one leaves the old flag in some lanes.

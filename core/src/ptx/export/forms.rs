@@ -17,7 +17,7 @@ use crate::ir::{Flags, Function, Inst, InstData, Module, Op, Operand, ParamType,
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
-/// What a register's number means as an address.
+/// Meaning of a register's number as an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Form {
     /// Nothing is known: a plain number.

@@ -6,9 +6,10 @@
 //! @p st.shared.f32 [a], f       @%p st.shared.f32 [%a], %f;
 //! ```
 //!
-//! A guarded write keeps the old value in some lanes, so `ptxas` makes a select of both and holds a register for the old
-//! one, although nothing ever reads that. What makes straight code of branches leaves many such writes: its guards say
-//! that the instruction is not needed in the other lanes, which the simulator counts and a warp does not feel.
+//! A guarded write keeps the old value in some lanes, so `ptxas` makes a select of both and holds a
+//! register for the old one, although nothing ever reads that. What makes straight code of branches
+//! leaves many such writes: its guards say that the instruction is not needed in the other lanes,
+//! which the simulator counts and a warp does not feel.
 //!
 //! Sound because only pure instructions lose their guard, and only where each read of their result is in the same
 //! block, behind a write, and under the same guard, or by a `selp` that takes it where that guard holds: no lane whose

@@ -30,8 +30,8 @@ impl Writer<'_> {
             return Err(self.problem(None, &format!("PTX has no {missing}")));
         }
         match inst.opcode.op {
-            Op::In => Err(self.problem(None, "`in` draws from outside the program, which PTX cannot say")),
-            Op::Work => Err(self.problem(None, "`work` stands for code that is not there, which PTX cannot say")),
+            Op::In => Err(self.problem(None, "`in` draws from outside the program, which PTX cannot express")),
+            Op::Work => Err(self.problem(None, "`work` is a placeholder for other code, which PTX cannot express")),
             Op::Ptx => self.opaque(inst),
             Op::Read => {
                 let args = self.arguments(inst, &inst.opcode.signature())?;
@@ -183,7 +183,8 @@ impl Writer<'_> {
             .collect()
     }
 
-    /// Arguments of a barrier. The assembler takes a count only if it is a multiple of 32, but one in a register may be any.
+    /// Arguments of a barrier. The assembler takes a count only if it is a multiple of 32, but one
+    /// in a register may be any.
     fn barrier_arguments(&mut self, inst: &InstData) -> Written<Vec<String>> {
         let mut args = self.arguments(inst, &inst.opcode.signature())?;
         let count = inst.barrier_operand().map(|number| number + 1);

@@ -16,19 +16,21 @@
 //! before it is assigned starts as the 0 that it is here ([`unassigned`]). A guard is left out where it makes no
 //! difference ([`guards`]).
 //!
-//! Declarations that were read from PTX come out as they were: names ([`names`]), linkage, attributes, alignments, element
-//! types, launch bounds and pragmas, also of what is not used or stands in other files. Functions take and return aggregates by
-//! value as they did ([`aggregates`]). Version and target are those of the source, or the least that what is written asks for
-//! ([`requirements`]).
+//! Declarations that were read from PTX come out as they were: names ([`names`]), linkage,
+//! attributes, alignments, element types, launch bounds and pragmas, also of what is not used or
+//! stands in other files. Functions take and return aggregates by value as they did
+//! ([`aggregates`]). Version and target are those of the source, or the least that what is written
+//! asks for ([`requirements`]).
 //!
 //! Not expressible, and reported where they stand: `in`, `work`, functions with several entries or exits, arrays by
 //! value of functions, directed roundings of f16, `.sat` beside `.cc`, atomics of types for which PTX has none, loads
 //! that release and stores that acquire. A function with such an instruction is left out. A load that must not fault
 //! (`.spec`) is printed as an ordinary one, and listed: whoever hands the text on decides whether that will do.
 //!
-//! An `add`, `sub` or `mul` of floats without a rounding stays one: `ptxas` may fuse a product with a sum, which rounds
-//! once where the simulator rounds twice (`-fmad=false` keeps it from that). Positions and lengths of bit fields beyond a
-//! byte are outside of what PTX defines, and are not masked.
+//! An `add`, `sub` or `mul` of floats without a rounding stays one: `ptxas` may fuse a product with
+//! a sum, which rounds once where the simulator rounds twice (`-fmad=false` keeps it from that).
+//! Positions and lengths of bit fields beyond a byte are outside of what PTX defines, and are not
+//! masked.
 //!
 //! Linear in the module, but for the search in [`unassigned`].
 //!

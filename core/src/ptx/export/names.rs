@@ -6,9 +6,9 @@
 //! made by a pass    _, WARP_SZ               __, WARP_SZ_: the two names that PTX does not take
 //! ```
 //!
-//! PTX reserves no opcode and no type as a name. A name that is taken in its scope gets underscores. A parameter or array
-//! may hide a name of the module, as it does in its source, but not that of a function, which the text IR calls all the
-//! same.
+//! PTX reserves no opcode and no type as a name. A name that is taken in its scope gets
+//! underscores. A parameter or array may hide a name of the module, as it does in its source, but
+//! not that of a function, which the text IR calls all the same.
 //!
 //! O(n log n) in the names.
 

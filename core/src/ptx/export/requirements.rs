@@ -112,8 +112,8 @@ fn introduction(architecture: u32) -> (u32, u32) {
     }
 }
 
-/// Requirements of a function besides its instructions: the parameters of a kernel. Those of a source have the version that
-/// they need.
+/// Requirements of a function besides its instructions: the parameters of a kernel. Those of a
+/// source have the version that they need.
 pub(super) fn of_function(func: &Function) -> Needs {
     let is_ours = func.declaration.is_none();
     match (func.kind, is_ours && param_bytes(func) > SMALL_PARAMS) {

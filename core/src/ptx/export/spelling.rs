@@ -149,7 +149,7 @@ fn with_one_scope(flags: Flags) -> Flags {
     flags.difference(SCOPES) | widest.unwrap_or(Flags::empty())
 }
 
-/// What an opcode asks for that PTX has not, in words.
+/// Describes the feature of an opcode that PTX lacks.
 pub fn missing(opcode: Opcode) -> Option<String> {
     let (ty, order) = (opcode.ty, with_one_order(opcode.flags) & ORDERS);
     let directed = opcode.rounding.filter(|rounding| matches!(rounding, Rounding::Rz | Rounding::Rm | Rounding::Rp));

@@ -6,16 +6,16 @@
 //! b:     st.global.u32 [o], x
 //! ```
 //!
-//! The text IR reads such a register as 0 where no assignment has come by; on a GPU it holds whatever another value left
-//! there. So each of them is assigned 0 at the top of the function.
+//! The text IR reads such a register as 0 where no assignment has come by; on a GPU it holds
+//! whatever another value left there. So each of them is assigned 0 at the top of the function.
 //!
 //! A read does not count where each lane that reads has assigned before in the same block: under the guard of the read,
 //! also as what `selp` takes under its predicate, or under a guard and its complement.
 //!
-//! A register that some block reads before it assigns it is followed from the entry on, over blocks that do not assign it,
-//! 64 registers at once: a word for each block, the bits of the registers that some path from the entry brings there
-//! unassigned. Most are assigned in the entry and followed nowhere. At worst O(64 · edges) word operations for each 64
-//! registers.
+//! A register that some block reads before it assigns it is followed from the entry on, over blocks
+//! that do not assign it, 64 registers at once: a word for each block, the bits of the registers
+//! that some path from the entry brings there unassigned. Most are assigned in the entry and
+//! followed nowhere. At worst O(64 · edges) word operations for each 64 registers.
 //!
 //! Source: language of the text IR, section on meaning.
 
@@ -57,9 +57,9 @@ fn take_up_to<'a>(pairs: &mut &'a [(Reg, Block)], last: Reg) -> &'a [(Reg, Block
 /// A search from the entry for up to 64 registers.
 struct Search<'f> {
     func: &'f Function,
-    /// By block, a bit for each register: assigned in all lanes. All zero between searches.
+    /// Registers that are assigned in all lanes, a bit for each in each block. All zero between searches.
     assigned: Vec<u64>,
-    /// By block: some path from the entry brings it there unassigned. All zero between searches.
+    /// Registers that some path from the entry leaves unassigned, by block. All zero between searches.
     unassigned: Vec<u64>,
 }
 
@@ -102,7 +102,7 @@ struct Exposures {
     reads: Vec<(Reg, Block)>,
     /// Which blocks assign a register in all lanes, in rising order.
     assigned_in: Vec<(Reg, Block)>,
-    /// What the block at hand has done with each register.
+    /// State of each register in the current block.
     states: SecondaryMap<Reg, State>,
 }
 
@@ -121,7 +121,7 @@ struct State {
 enum Assigned {
     #[default]
     Nowhere,
-    /// Where a guard held whose register had been written so often.
+    /// Lanes where a guard held whose register had been written so often.
     Where(Guard, u32),
     Everywhere,
 }
@@ -146,7 +146,7 @@ impl Exposures {
         }
     }
 
-    /// What an instruction reads besides its guard.
+    /// Registers that an instruction reads besides its guard.
     fn reads_of(&mut self, data: &InstData, block: Block) {
         for (place, arg) in data.args.iter().enumerate() {
             let taken = match (data.opcode.op, data.args.get(2)) {
@@ -247,7 +247,8 @@ mod tests {
 
     #[test]
     fn a_loop_that_carries_a_value_begins_with_none() {
-        let body = "entry:\n    br again\nagain:\n    x = add.u32 x, n\n    p = setp.lt.u32 x, 9\n    br p, again, out\n\
+        let body = "entry:\n    br again\nagain:\n    x = add.u32 x, n\n    p = setp.lt.u32 x, 9\n    br p, again, \
+                    out\n\
                     out:\n    ret\n";
         assert_eq!(found(body), ["x"]);
     }

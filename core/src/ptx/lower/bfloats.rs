@@ -7,16 +7,18 @@
 //! setp.lt.bf16 %p1, %rs1, %rs2;    →   both as floats, setp.lt.f32
 //! ```
 //!
-//! A bfloat is the high half of a float. A sum, a difference or a product of two bfloats that is rounded to the 24 bits of a
-//! float and then to 8 is the same as rounded to 8 at once, since 24 ≥ 2·8 + 2. That does not hold for what begins with more
-//! bits: products to which something is added, integers and doubles. These are rounded *to odd* first: towards zero, with
-//! the last bit set if that is not exact. Then nothing that was not halfway between two bfloats is so, and what is beyond the
-//! greatest float stays beyond the greatest bfloat.
+//! A bfloat is the high half of a float. A sum, a difference or a product of two bfloats that is
+//! rounded to the 24 bits of a float and then to 8 is the same as rounded to 8 at once, since 24 ≥
+//! 2·8 + 2. That does not hold for what begins with more bits: products to which something is
+//! added, integers and doubles. These are rounded *to odd* first: towards zero, with the last bit
+//! set if that is not exact. Then nothing that was not halfway between two bfloats is so, and what
+//! is beyond the greatest float stays beyond the greatest bfloat.
 //!
 //! Sound as in [`super::expand`]. Atomic operations on bfloats in memory are opcodes of the text IR.
 //!
-//! Source: PTX ISA, the sections on half precision instructions and on `cvt`; S. Figueroa, When is double rounding innocuous?
-//! SIGNUM 1995; S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums, IEEE TC 2008.
+//! Source: PTX ISA, the sections on half precision instructions and on `cvt`; S. Figueroa, When is
+//! double rounding innocuous? SIGNUM 1995; S. Boldo and G. Melquiond, Emulation of FMA and
+//! correctly rounded sums, IEEE TC 2008.
 
 use super::body::{Lowered, Lowering};
 use super::halves::{packed, with_type};
@@ -142,7 +144,7 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// What a comparison of two bfloats reads.
+    /// Operands of a comparison of two bfloats.
     fn compared_bfloats(&mut self, inst: &Inst<'a>, sources: &[Source<'a>], opcode: Opcode) -> Lowered<Wide> {
         let [a, b, rest @ ..] = sources else { return Err(self.count_error(inst, 2)) };
         let (a, b) = (self.value(a, Type::B16)?, self.value(b, Type::B16)?);
@@ -165,8 +167,8 @@ impl<'a> Lowering<'a, '_> {
         })
     }
 
-    /// `cvt.f32.bf16 d, a` and others from bfloats. With -0 added each number stays what it is, and what is none becomes the one
-    /// NaN.
+    /// `cvt.f32.bf16 d, a` and others from bfloats. With -0 added each number stays what it is, and
+    /// what is none becomes the one NaN.
     fn widen(&mut self, inst: &Inst<'a>) -> Lowered<()> {
         let [dst, a] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
         let a = self.value(a, Type::B16)?;
@@ -219,7 +221,7 @@ impl<'a> Lowering<'a, '_> {
         self.compute(Opcode::new(Op::Shl, Type::B32), Type::B32, [low, Operand::Const(16)])
     }
 
-    /// What an operation gives that is rounded to odd, of which it is told how it rounds to a float.
+    /// Result of an operation rounded to odd, from the rounding of its float result.
     fn rounded_to_odd(&mut self, operation: impl Fn(&mut Self, Rounding) -> Operand) -> Operand {
         let [near_zero, below, above] =
             [Rounding::Rz, Rounding::Rm, Rounding::Rp].map(|rounding| operation(self, rounding));
@@ -230,9 +232,9 @@ impl<'a> Lowering<'a, '_> {
         self.compute(Opcode::new(Op::Selp, Type::B32), Type::B32, [odd, bits, is_inexact])
     }
 
-    /// The bfloat next to a float, the even one of two, or the next one towards a side. What is added to the low half carries
-    /// into the high one just where that is to be further from zero: half a step less a bit, and that bit where the high half is
-    /// odd; or a step less a bit.
+    /// The bfloat next to a float, the even one of two, or the next one towards a side. What is
+    /// added to the low half carries into the high one just where that is to be further from zero:
+    /// half a step less a bit, and that bit where the high half is odd; or a step less a bit.
     pub(super) fn bfloat(&mut self, value: Operand, rounding: Rounding) -> Operand {
         let integer = |op: Op| Opcode::new(op, Type::U32);
         let mut bits = self.compute(Opcode::mov(Type::B32), Type::B32, [value.clone()]);

@@ -29,7 +29,7 @@ const SCOPES: usize = 64;
 pub(super) struct Reported;
 pub(super) type Lowered<T> = Result<T, Reported>;
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Entity {
     /// A register, a scalar parameter included.
@@ -103,7 +103,7 @@ pub(super) struct Lowering<'a, 'c> {
     pub(super) func: Function,
     scopes: Vec<Scope<'a>>,
     scope: usize,
-    /// Where instructions go; none after a terminator.
+    /// Block that instructions are appended to; none after a terminator.
     pub(super) current: Option<Block>,
     /// The block that stands last.
     pub(super) last: Option<Block>,
@@ -214,7 +214,7 @@ impl<'a> Lowering<'a, '_> {
                     self.func.block_spans[block] = label.span;
                     if self.scopes[scope].labels.insert(label.text, block).is_some() {
                         self.span = label.span;
-                        self.error("ptx-duplicate", &format!("the label `{}` stands twice", label.text));
+                        self.error("ptx-duplicate", &format!("duplicate label `{}`", label.text));
                     }
                 }
                 Statement::Targets(name, labels) => {
@@ -288,7 +288,8 @@ impl<'a> Lowering<'a, '_> {
         }
         self.guard = None;
         self.span = end;
-        // Compilers mark the end of a function whose code has returned with labels: only what branches there needs them.
+        // Compilers mark the end of a function whose code has returned with labels: only what
+        // branches there needs them.
         let is_reached = |block: &Block| self.func.insts.values().any(|inst| inst.targets().contains(block));
         if let Some(first) = unplaced.iter().position(is_reached) {
             unplaced[first..].iter().for_each(|&block| self.start(block));
@@ -311,7 +312,7 @@ impl<'a> Lowering<'a, '_> {
         })
     }
 
-    /// What a name stands for here. A register of a declared span comes into being with its first use.
+    /// Resolves a name. A register of a declared span is created at its first use.
     pub(super) fn resolve(&mut self, name: &'a str) -> Lowered<Entity> {
         let mut scope = self.scope;
         loop {
@@ -358,10 +359,11 @@ impl<'a> Lowering<'a, '_> {
         }
         // A register is missing in this function, and anything else in the whole file.
         let code = if name.starts_with('%') { UNKNOWN } else { UNDEFINED };
-        Err(self.error(code, &format!("`{name}` is declared nowhere in this file")))
+        Err(self.error(code, &format!("`{name}` is not declared in this file")))
     }
 
-    /// Reports registers of an instruction that are declared nowhere, where its lowering has stopped at another missing name.
+    /// Reports registers of an instruction that are declared nowhere, where its lowering has
+    /// stopped at another missing name.
     fn report_missing(&mut self, kind: &OperandKind<'a>) {
         let mut report = |name: &'a str| {
             if name.starts_with('%') && !name.contains('.') {

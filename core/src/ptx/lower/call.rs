@@ -13,8 +13,8 @@
 //! An aggregate becomes a local array, written by `st.local` and passed by its address: the callee only reads it,
 //! or for a result only writes it, before the caller goes on.
 //!
-//! What `printf` and `assert` call stands in the driver, where nobody can see it: the one does nothing here, the other ends
-//! the thread, each with a warning.
+//! What `printf` and `assert` call stands in the driver, where nobody can see it: the one does
+//! nothing here, the other ends the thread, each with a warning.
 
 use super::body::{Entity, Lowered, Lowering, Reported};
 use super::{FuncResult, element_count, is_aggregate};
@@ -38,9 +38,9 @@ pub(super) struct CallParam<'a> {
     pub(super) array: Option<Array>,
     /// A value has been stored in it.
     is_stored: bool,
-    /// What was stored last, if nothing stands between that and here.
+    /// Value stored last, if no instruction follows it.
     pending: Option<(Operand, Option<Guard>)>,
-    /// Where the value is kept otherwise.
+    /// Register that holds the value otherwise.
     reg: Option<Reg>,
 }
 
@@ -215,7 +215,7 @@ impl<'a> Lowering<'a, '_> {
         let Some(&func) = self.context.funcs.get(name) else {
             match *name {
                 "vprintf" => {
-                    self.warn("`printf` is left out: nothing prints here");
+                    self.warn("`printf` is dropped: its output is not shown");
                     self.drop_arguments(arguments);
                     let (dst, taken) = self.call_result(inst, results, Type::S32, rest)?;
                     let nothing = |dst: Reg| InstData::new(Opcode::mov(Type::S32), [dst], [Operand::Const(0)]);
@@ -223,7 +223,7 @@ impl<'a> Lowering<'a, '_> {
                     return Ok(taken);
                 }
                 "__assertfail" => {
-                    self.warn("an assertion that fails only ends the thread here");
+                    self.warn("a failing assertion only ends its thread in the simulator");
                     self.drop_arguments(arguments);
                     self.leave(Op::Exit, rest);
                     return Ok(false);
@@ -245,7 +245,9 @@ impl<'a> Lowering<'a, '_> {
                 let message = format!("the function `{name}` has no body in this file");
                 let diagnostic = Diagnostic::error(super::UNDEFINED, self.span, message);
                 let hint = match *name {
-                    "malloc" | "free" => "the driver defines it, and there is none here: use an array of fixed size",
+                    "malloc" | "free" => {
+                        "the driver defines it, and no driver is simulated: use an array of fixed size"
+                    }
                     _ => "compile it into the same file",
                 };
                 self.report(diagnostic.with_hint(hint))
@@ -316,7 +318,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// What was stored for a call that is not made goes nowhere.
+    /// Drops the arguments of a call that is not made.
     fn drop_arguments(&mut self, arguments: &[Source<'a>]) {
         for argument in arguments {
             let OperandKind::Name(name) = argument.kind else { continue };
@@ -416,7 +418,7 @@ impl<'a> Lowering<'a, '_> {
         match self.resolve(name)? {
             Entity::CallParam(index) => match self.call_params[index].array {
                 Some(array) => Ok(Operand::Symbol(Symbol::Array(array))),
-                None => Err(self.error("ptx-type", &format!("`{name}` is no aggregate"))),
+                None => Err(self.error("ptx-type", &format!("`{name}` is not an aggregate"))),
             },
             Entity::Pointer(reg) => Ok(Operand::Reg(reg)),
             _ => Err(self.error("ptx-operands", &format!("`{name}` is not a parameter"))),

@@ -11,18 +11,18 @@
 //! additions wrote, the difference shows nowhere.
 //!
 //! 1. Find where the flag is live.
-//! 2. Join writes and reads that may meet to webs: a guarded write joins what was there before, a live edge joins the ends
-//!    of its blocks.
+//! 2. Join writes and reads that may meet to webs: a guarded write joins what was there before, a
+//!    live edge joins the ends of its blocks.
 //! 3. In a web with both kinds the register holds hardware's flag: `not` follows each write by a subtraction and comes
 //!    before each read by one.
 //!
-//! Sound because each `not` has the guard of the write before it, and a read inverts into a register of its own. A web of
-//! one kind is as it was read.
+//! Sound because each `not` has the guard of the write before it, and a read inverts into a
+//! register of its own. A web of one kind is as it was read.
 //!
 //! O(n α(n)) in instructions and edges, and as many rounds for liveness as loops nest.
 //!
-//! Source: PTX ISA, "Extended-Precision Arithmetic Instructions", which call the flag of a subtraction borrow; the machine
-//! code that `ptxas` makes of `subc`, `IADD3.X` of the complement.
+//! Source: PTX ISA, "Extended-Precision Arithmetic Instructions", which call the flag of a
+//! subtraction borrow; the machine code that `ptxas` makes of `subc`, `IADD3.X` of the complement.
 
 use super::body::Lowering;
 use crate::ir::{Block, Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};

@@ -121,7 +121,7 @@ impl<'a> Lowering<'a, '_> {
         data
     }
 
-    /// Where the terminator is guarded, branches to a block of its own for it and makes that the current one.
+    /// Branches to a new block for a guarded terminator and makes that the current one.
     fn leave_guarded(&mut self, stem: &str, rest: &[Statement<'a>]) {
         if let Some(guard) = self.guard.take() {
             let name = self.func.fresh_block_name(stem);

@@ -9,9 +9,9 @@
 //!                                                        and is 0 elsewhere
 //! ```
 //!
-//! Sound, as a copy may be done at any time until a thread has waited for it, and so right where it is asked for. What is
-//! told of it by barriers in memory (`mbarrier`), and copies of whole blocks of memory (`cp.async.bulk`), are not
-//! supported.
+//! Sound, as a copy may be done at any time until a thread has waited for it, and so right where it
+//! is asked for. What is told of it by barriers in memory (`mbarrier`), and copies of whole blocks
+//! of memory (`cp.async.bulk`), are not supported.
 //!
 //! Source: PTX ISA, "Non-bulk copy".
 
@@ -47,8 +47,8 @@ impl<'a> Lowering<'a, '_> {
             _ => {
                 let spelled = inst.modifiers.join(".");
                 return Err(self.unsupported(&format!(
-                    "`cp.{spelled}` is not supported: of asynchronous copies only `cp.async` from global to shared memory is, \
-                     with its groups"
+                    "`cp.{spelled}` is not supported: of asynchronous copies only `cp.async` from global to shared \
+                     memory is, with its groups"
                 )));
             }
         }
@@ -65,7 +65,7 @@ impl<'a> Lowering<'a, '_> {
         else {
             return Err(self.error("ptx-operands", "expected two addresses in brackets"));
         };
-        self.warn("asynchronous copies are done at once here");
+        self.warn("asynchronous copies complete immediately in the simulator");
         let to = self.address(*to, *to_offset)?;
         self.check_base(&to, Some(Space::Shared))?;
         let address_of_word = |this: &mut Self, word: u64| {
@@ -103,7 +103,7 @@ impl<'a> Lowering<'a, '_> {
                 Entity::Reg(reg) if self.func.reg_types[reg] == Type::Pred => Ok(Extent::Unless(reg)),
                 _ => self.value(source, Type::U32).map(Extent::Counted),
             },
-            _ => Err(self.error("ptx-operands", "expected how many bytes are copied, or a predicate")),
+            _ => Err(self.error("ptx-operands", "expected the number of copied bytes, or a predicate")),
         }
     }
 

@@ -252,8 +252,8 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// `bmsk.clamp.b32 d, a, b`, `bmsk.wrap.b32`: b ones from bit a on, where both numbers end at 32 or wrap there. Shifts
-    /// give 0 from 32 bits on.
+    /// `bmsk.clamp.b32 d, a, b`, `bmsk.wrap.b32`: b ones from bit a on, where both numbers end at
+    /// 32 or wrap there. Shifts give 0 from 32 bits on.
     fn bmsk(&mut self, inst: &Inst<'a>) -> Lowered<()> {
         let ty = self.last_type(inst)?;
         let [dst, a, b] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
@@ -273,8 +273,8 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// `szext.clamp.T d, a, b`, `szext.wrap.T`: the low b bits of a, extended by their sign or with zeros. `bfe` looks at the
-    /// low 8 bits of a length.
+    /// `szext.clamp.T d, a, b`, `szext.wrap.T`: the low b bits of a, extended by their sign or with
+    /// zeros. `bfe` looks at the low 8 bits of a length.
     fn szext(&mut self, inst: &Inst<'a>) -> Lowered<()> {
         let ty = self.last_type(inst)?;
         let [dst, a, b] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
@@ -327,8 +327,8 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// `dp2a.lo.T.U d, a, b, c`: c plus the products of both halves of a by the two low bytes of b; with `.hi`, by the high
-    /// ones.
+    /// `dp2a.lo.T.U d, a, b, c`: c plus the products of both halves of a by the two low bytes of b;
+    /// with `.hi`, by the high ones.
     fn dp2a(&mut self, inst: &Inst<'a>) -> Lowered<()> {
         let [half @ ("lo" | "hi"), first, second] = &inst.modifiers[..] else {
             return Err(self.unsupported("`dp2a` needs `.lo` or `.hi` and two types"));
@@ -350,8 +350,8 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// `cvt.pack.sat.T.s32 d, a, b`: a above b, each the nearest number of 16 bits. `cvt.pack.sat.T.s32.b32 d, a, b, c` of 8
-    /// or fewer: above them the low bits of c.
+    /// `cvt.pack.sat.T.s32 d, a, b`: a above b, each the nearest number of 16 bits.
+    /// `cvt.pack.sat.T.s32.b32 d, a, b, c` of 8 or fewer: above them the low bits of c.
     fn pack(&mut self, inst: &Inst<'a>) -> Lowered<()> {
         let (ty, has_third) = match inst.modifiers[..] {
             ["pack", "sat", ty @ ("s16" | "u16"), "s32"] => (ty, false),

@@ -5,8 +5,9 @@
 //! ex2.approx.f16 %rs1, %rs2;   →   t1 = cvt.f32.f16 rs2 ; t2 = ex2.approx.f32 t1 ; rs1 = cvt.rn.f16.f32 t2
 //! ```
 //!
-//! Sound as in [`super::expand`], as far as PTX says what these compute: `tanh.approx` may err by 2⁻¹¹ of its result, where
-//! what it becomes here errs by less than 2⁻¹⁵; a half has 11 bits, and a bfloat 8.
+//! Sound as in [`super::expand`], as far as PTX says what these compute: `tanh.approx` may err by
+//! 2⁻¹¹ of its result, where what it becomes here errs by less than 2⁻¹⁵; a half has 11 bits, and a
+//! bfloat 8.
 //!
 //! Source: PTX ISA, "tanh", "ex2" and "Half precision floating-point instructions".
 

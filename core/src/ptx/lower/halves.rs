@@ -39,8 +39,8 @@ impl<'a> Lowering<'a, '_> {
         Ok(true)
     }
 
-    /// An operation of so many halves on halves, or on both halves of each word where the type of the instruction ends in
-    /// `x2`.
+    /// An operation of so many halves on halves, or on both halves of each word where the type of
+    /// the instruction ends in `x2`.
     pub(super) fn on_halves(
         &mut self,
         inst: &Inst<'a>,
@@ -89,7 +89,7 @@ impl<'a> Lowering<'a, '_> {
         self.on_halves(inst, 2, |lowering, args| lowering.extreme_unless_nan(opcode, &args))
     }
 
-    /// What `min` or `max` gives of two floats, or the one NaN where one of both is none.
+    /// Result of `min` or `max` of two floats, or the one NaN where either is NaN.
     pub(super) fn extreme_unless_nan(&mut self, opcode: Opcode, args: &[Operand]) -> Operand {
         let (ty, bits) = (opcode.ty, opcode.ty.as_bits());
         let is_nan = self.compute(Opcode::setp(Cmp::Nan, ty), Type::Pred, args.iter().cloned());
@@ -103,8 +103,8 @@ impl<'a> Lowering<'a, '_> {
         self.extreme_unless_nan(Opcode::new(Op::Max, ty), &[value, Operand::Const(0)])
     }
 
-    /// `setp.lt.f16x2 p|q, a, b[, c]`: p of the low halves, q of the high ones, which are compared as what `number` makes of
-    /// them.
+    /// `setp.lt.f16x2 p|q, a, b[, c]`: p of the low halves, q of the high ones, which are compared
+    /// as what `number` makes of them.
     pub(super) fn compare_halves(
         &mut self,
         inst: &Inst<'a>,
@@ -150,7 +150,7 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// What a comparison tells of the low halves of two words, and of the high ones.
+    /// Results of a comparison for the low halves of two words, and for the high ones.
     fn compared_halves(
         &mut self,
         inst: &Inst<'a>,
@@ -201,7 +201,7 @@ impl<'a> Lowering<'a, '_> {
 /// Operands of 16 bits.
 pub(super) type Halves = SmallVec<[Operand; 3]>;
 
-/// The same instruction of another type.
+/// Returns the instruction with another type.
 pub(super) fn with_type<'a>(inst: &Inst<'a>, ty: &'static str) -> Inst<'a> {
     let mut other = inst.clone();
     if let Some(last) = other.modifiers.last_mut() {

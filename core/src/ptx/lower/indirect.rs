@@ -6,8 +6,9 @@
 //!                                       switch t3, call_plus1, call_plus2, no_function
 //! ```
 //!
-//! The functions whose address somebody takes are numbered from 1, and the number is the address. A call goes to those among
-//! them that take such arguments and return such a result, or to those that `.calltargets` names; any other number traps.
+//! The functions whose address somebody takes are numbered from 1, and the number is the address. A
+//! call goes to those among them that take such arguments and return such a result, or to those
+//! that `.calltargets` names; any other number traps.
 //!
 //! Sound where every address comes from this file: of others nobody knows what they call.
 //!
@@ -64,7 +65,7 @@ impl<'a> Lowering<'a, '_> {
         };
         let candidates: Vec<Option<Func>> = context.addressed.iter().map(|&func| fits(func).then_some(func)).collect();
         if candidates.iter().all(Option::is_none) {
-            return Err(self.unsupported("this call goes to no function of the file whose address is taken"));
+            return Err(self.unsupported("no function of this file whose address is taken matches this call"));
         }
         if self.func.reg_types[pointer].bits() != 64 {
             return Err(self.error("ptx-type", "a function's address has 64 bits"));

@@ -140,7 +140,7 @@ impl<'a> Lowering<'a, '_> {
             Err(SpellingError::SuffixForType(op, word, ty)) => {
                 format!("`.{word}` of `{}` is not supported for type `.{ty}`", op.name())
             }
-            Err(SpellingError::Repeated(op, word)) => format!("`.{word}` stands twice in `{}`", op.name()),
+            Err(SpellingError::Repeated(op, word)) => format!("duplicate modifier `.{word}` on `{}`", op.name()),
         };
         Err(self.unsupported(&problem))
     }
@@ -270,7 +270,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     pub(super) fn count_error(&mut self, inst: &Inst<'a>, wanted: usize) -> super::body::Reported {
-        let message = format!("`{}` takes {wanted} operands beside what it writes", inst.opcode.text);
+        let message = format!("`{}` takes {wanted} source operands", inst.opcode.text);
         self.error("ptx-operands", &message)
     }
 }

@@ -20,8 +20,9 @@
 //! - a call of what a register says is a `switch` over the functions whose address is taken ([`indirect`]);
 //! - a call of an alias is a call of its function, which keeps the names that PTX gives it;
 //! - what the text IR has no counterpart of is an opaque instruction ([`opaque`]);
-//! - a few opcodes become short sequences ([`expand`]), among them those of two halves ([`halves`]) and of bfloats
-//!   ([`bfloats`]), of floats of 8 bits ([`narrow`]) and of vectors ([`packed`]), and an asynchronous copy is done at once ([`copies`]);
+//! - a few opcodes become short sequences ([`expand`]), among them those of two halves ([`halves`])
+//!   and of bfloats ([`bfloats`]), of floats of 8 bits ([`narrow`]) and of vectors ([`packed`]),
+//!   and an asynchronous copy is done at once ([`copies`]);
 //! - a register that is read although nothing assigns it starts as 0, with a warning ([`unassigned`]).
 //!
 //! A function with an error is left out, and so is whoever calls it, each with a diagnostic; the others load.
@@ -120,7 +121,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
                 Ok(data) => {
                     if data.init.is_some() && data.declaration.as_ref().is_some_and(|it| !it.after.contains('=')) {
                         let message = format!(
-                            "`{}` holds numbers of functions, as calls here do: no other file can call them",
+                            "`{}` holds function numbers instead of addresses: other files cannot call through it",
                             variable.name.text
                         );
                         problems.push(Diagnostic::warning(IGNORED, variable.name.span, message));
@@ -189,7 +190,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     module
 }
 
-/// What every function of the file may name.
+/// Names that every function of the file may use.
 #[derive(Default)]
 struct Context<'a> {
     globals: BTreeMap<&'a str, Global>,
@@ -307,13 +308,13 @@ impl<'a> Context<'a> {
             let problem = match (func, prototype) {
                 _ if self.refused.contains(target.text) => None,
                 (None, _) => {
-                    let message = format!("`{}` is no function with a body in this file", target.text);
+                    let message = format!("`{}` is not a function with a body in this file", target.text);
                     let hint = "an alias is another name of a `.func` that the same file defines";
                     Some(Diagnostic::error(UNDEFINED, target.span, message).with_hint(hint))
                 }
                 (_, None) => {
-                    let message = format!("the alias `{}` is declared nowhere in this file", name.text);
-                    let hint = "declare it before, as the `.func` that it is another name of, without a body";
+                    let message = format!("the alias `{}` is not declared in this file", name.text);
+                    let hint = "declare it first, as a `.func` without a body";
                     Some(Diagnostic::error(UNKNOWN, name.span, message).with_hint(hint))
                 }
                 (_, Some(prototype)) if prototype.body.is_some() => Some(defined_twice(*name, prototype.name.span)),
@@ -438,7 +439,8 @@ impl<'a> Context<'a> {
                             let text = target.text;
                             let message =
                                 format!("`{name}` starts with the address of `{text}`, which is not supported");
-                            let hint = "an address is that of a variable above or a function, in an element of 64 bits";
+                            let hint =
+                                "use the address of an earlier variable or of a function, in an element of 64 bits";
                             let problem = Diagnostic::error("ptx-unsupported", target.span, message);
                             return Err(Box::new(problem.with_hint(hint)));
                         }

@@ -6,10 +6,11 @@
 //! cvt.rn.relu.f16.f32 %rs1, %f1;           →   t1 = cvt.rn.f16.f32 f1, and 0 where that is negative
 //! ```
 //!
-//! A float of 8 bits is rounded in two ways. From its smallest normal number on, half a step is added below the last bit that
-//! stays, which carries as rounding does, and the exponent counts from another bias then. Below, a float is added whose last
-//! bit is the step of the small numbers: the hardware rounds. Back, the bits are those of a half whose exponent counts from
-//! another bias, so it is multiplied by a power of two, which is exact.
+//! A float of 8 bits is rounded in two ways. From its smallest normal number on, half a step is
+//! added below the last bit that stays, which carries as rounding does, and the exponent counts
+//! from another bias then. Below, a float is added whose last bit is the step of the small numbers:
+//! the hardware rounds. Back, the bits are those of a half whose exponent counts from another bias,
+//! so it is multiplied by a power of two, which is exact.
 //!
 //! Sound as in [`super::expand`].
 //!

@@ -7,14 +7,16 @@
 //!     →   r4 = ptx "mov.u32 $0, %clusterid.x"
 //! ```
 //!
-//! An instruction without a meaning here still has operands: the registers that it writes and reads, and the memory that it names.
-//! Everything else is text. Passes take it for an instruction that depends on the lanes that run with it and may do
-//! anything to memory; the simulator refuses the kernel.
+//! An instruction without a meaning here still has operands: the registers that it writes and
+//! reads, and the memory that it names. Everything else is text. Passes take it for an instruction
+//! that depends on the lanes that run with it and may do anything to memory; the simulator refuses
+//! the kernel.
 //!
-//! The first operand is what is written, unless it is in brackets, a number, or that of one of the few instructions that
-//! write nothing ([`writes_nothing`]). `wgmma.mma_async` also reads its accumulators. These are not there before a
-//! `wgmma.wait_group`, and the registers of a `tcgen05.ld` not before a `tcgen05.wait`: such an instruction reads and
-//! writes all of them, so that nobody moves a read of one in front of it.
+//! The first operand is what is written, unless it is in brackets, a number, or that of one of the
+//! few instructions that write nothing ([`writes_nothing`]). `wgmma.mma_async` also reads its
+//! accumulators. These are not there before a `wgmma.wait_group`, and the registers of a
+//! `tcgen05.ld` not before a `tcgen05.wait`: such an instruction reads and writes all of them, so
+//! that nobody moves a read of one in front of it.
 //!
 //! Source: PTX ISA, "Instruction Set".
 
@@ -329,8 +331,8 @@ pub(super) fn late_results<'a>(statements: &[Statement<'a>]) -> Vec<(&'static st
     names
 }
 
-/// Is an instruction kept where it is of no kind that the text IR has? Its opcode is one of PTX's, and so are its modifiers;
-/// a word that PTX has not is a mistake.
+/// Is an instruction kept where it is of no kind that the text IR has? Its opcode is one of PTX's,
+/// and so are its modifiers; a word that PTX has not is a mistake.
 pub(super) fn is_kept(inst: &Inst<'_>) -> bool {
     is_opaque_family(inst.opcode.text)
         || is_among(inst.opcode.text, ROOTS) && inst.modifiers.iter().all(|word| is_known_word(word))
@@ -357,27 +359,28 @@ fn is_among(word: &str, list: &str) -> bool {
 }
 
 /// Roots of which the text IR has nothing.
-const FAMILIES: &str = "wmma mma wgmma ldmatrix stmatrix movmatrix tcgen05 mbarrier setmaxnreg griddepcontrol tensormap multimem mapa \
-    getctarank clusterlaunchcontrol suld sust sured suq istypep txq tld4 vabsdiff vadd vsub vmad vmax vmin vset vshl \
-    vshr vadd2 vadd4 vsub2 vsub4 vavrg2 vavrg4 vabsdiff2 vabsdiff4 vmax2 vmax4 vmin2 vmin4 vset2 vset4 fns alloca \
-    stacksave stackrestore applypriority";
+const FAMILIES: &str = "wmma mma wgmma ldmatrix stmatrix movmatrix tcgen05 mbarrier setmaxnreg griddepcontrol \
+                        tensormap multimem mapa getctarank clusterlaunchcontrol suld sust sured suq istypep txq tld4 \
+                        vabsdiff vadd vsub vmad vmax vmin vset vshl vshr vadd2 vadd4 vsub2 vsub4 vavrg2 vavrg4 \
+                        vabsdiff2 vabsdiff4 vmax2 vmax4 vmin2 vmin4 vset2 vset4 fns alloca stacksave stackrestore \
+                        applypriority";
 
 /// Roots of which the text IR has a part.
-const ROOTS: &str = "cp fence tex cvt barrier bar elect st ld red atom cvta isspacep match vote shfl add sub mul fma min max neg \
-    abs set setp mov membar redux ldu prefetch discard createpolicy \
-    ";
+const ROOTS: &str = "cp fence tex cvt barrier bar elect st ld red atom cvta isspacep match vote shfl add sub mul fma \
+                     min max neg abs set setp mov membar redux ldu prefetch discard createpolicy ";
 
 /// Part of a modifier before `::`.
 const SCOPES: &str = "L1 L2 shared param cta_group mbarrier proxy tensormap sem";
 
 /// Modifiers that are no types, flags, roundings, comparisons or operations of the text IR.
-const MODIFIERS: &str = "global shared local const param tex surf v2 v4 v8 b128 bf16 bf16x2 f16x2 f32x2 tf32 e4m3x2 e5m2x2 e2m1x2 e2m3x2 \
-    e3m2x2 e4m3x4 e5m2x4 e2m1x4 e2m3x4 e3m2x4 ue8m0x2 u16x2 s16x2 u8x4 s8x4 s2f6x2 s4 u4 rna rs satfinite relu noftz \
-    oob NaN xorsign weak mmio cluster unified sc alias async bulk tensor prefetch reduce commit_group wait_group \
-    wait_all read tile im2col im2col_no_offs 1d 2d 3d 4d 5d a1d a2d cube acube 2dms a2dms base level grad r g a sync \
-    aligned arrive wait inc noinc pack wide lo proxy acquire release mbarrier_init cp_async_bulk multicast \
-    fractional all any uni ballot idx up down bfly cg ca cv cs wb wt abs clamp wrap approx to mbarrier restrict \
-    expect_tx complete_tx";
+const MODIFIERS: &str = "global shared local const param tex surf v2 v4 v8 b128 bf16 bf16x2 f16x2 f32x2 tf32 e4m3x2 \
+                         e5m2x2 e2m1x2 e2m3x2 e3m2x2 e4m3x4 e5m2x4 e2m1x4 e2m3x4 e3m2x4 ue8m0x2 u16x2 s16x2 u8x4 s8x4 \
+                         s2f6x2 s4 u4 rna rs satfinite relu noftz oob NaN xorsign weak mmio cluster unified sc alias \
+                         async bulk tensor prefetch reduce commit_group wait_group wait_all read tile im2col \
+                         im2col_no_offs 1d 2d 3d 4d 5d a1d a2d cube acube 2dms a2dms base level grad r g a sync \
+                         aligned arrive wait inc noinc pack wide lo proxy acquire release mbarrier_init cp_async_bulk \
+                         multicast fractional all any uni ballot idx up down bfly cg ca cv cs wb wt abs clamp wrap \
+                         approx to mbarrier restrict expect_tx complete_tx";
 
 /// Writes an instruction no register although its first operand is one?
 fn writes_nothing(inst: &Inst<'_>) -> bool {

@@ -202,7 +202,7 @@ impl<'a> Lowering<'a, '_> {
 
     fn width_error(&mut self, name: &str, width: u32, ty: Type) -> super::body::Reported {
         let have = if width == 1 { "a predicate".into() } else { format!("{width} bits wide") };
-        self.error("ptx-type", &format!("`{name}` is {have}, where a value of type `{ty}` stands"))
+        self.error("ptx-type", &format!("expected a value of type `{ty}`; `{name}` is {have}"))
     }
 
     /// `dst = mov.ty value` under the statement's guard.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! mov.u64 %rd1, %clock64;              →   rd1 = read.u64 %clock64
-//! elect.sync %r1|%p1, %r2;             →   t1 = vote.sync.ballot true, r2 ; r1 = the lowest bit of it ; p1 = setp.eq r1, %laneid
+//! elect.sync %r1|%p1, %r2;             →   t1 = vote.sync.ballot true, r2 ; r1 = its lowest bit ; p1 = r1 == %laneid
 //! isspacep.shared %p1, %rd1;           →   p1 = isspacep.shared rd1
 //! ```
 //!

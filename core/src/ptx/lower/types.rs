@@ -18,7 +18,7 @@ use crate::ir::{ArgKind, FuncKind, Function, InstData, Op, Operand, ParamType, R
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
-/// What the instructions say about one register.
+/// Uses of one register that determine its type.
 #[derive(Clone, Default)]
 struct Evidence {
     first: Option<Type>,

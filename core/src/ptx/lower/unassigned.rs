@@ -7,10 +7,11 @@
 //! st.global.v2.f32 [%rd1], {%f1, %f4};          st.global.v2.f32 [rd1], {f1, f4}
 //! ```
 //!
-//! Compilers print such reads for what the source leaves undefined: the rest of a structure that is handed on whole, a
-//! variable that nothing sets. The assembler takes them, and any value will do. In the text IR they are errors, since there
-//! they are mistakes; so the register starts as 0 here, as it does where PTX is written again, and a warning says so. A
-//! register that is assigned somewhere, but on no path to a read, takes an analysis: [`crate::load`] asks for it.
+//! Compilers print such reads for what the source leaves undefined: the rest of a structure that is
+//! handed on whole, a variable that nothing sets. The assembler takes them, and any value will do.
+//! In the text IR they are errors, since there they are mistakes; so the register starts as 0 here,
+//! as it does where PTX is written again, and a warning says so. A register that is assigned
+//! somewhere, but on no path to a read, takes an analysis: [`crate::load`] asks for it.
 //!
 //! Sound because the value is undefined, and 0 is one such value. Nothing else writes the register. Control enters the
 //! assignments once: where it comes back to the first block, they get a block of their own before it.
@@ -52,8 +53,8 @@ pub fn start_at_zero(func: &mut Function, reads: &[(Reg, Inst)], why: &str) -> V
     warnings
 }
 
-/// Lets those of some registers that may be read before they are assigned start as 0, without a word: an opaque instruction
-/// names them because it may keep their value.
+/// Lets those of some registers that may be read before they are assigned start as 0, without a
+/// word: an opaque instruction names them because it may keep their value.
 pub(super) fn assign_tied(func: &mut Function, tied: &BTreeSet<Reg>) {
     if tied.is_empty() {
         return;

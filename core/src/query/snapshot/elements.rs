@@ -1,4 +1,4 @@
-//! What a vector load loads, one by one.
+//! Elements of a vector load, one by one.
 //!
 //! ```text
 //! {a, b} = ld.v2 A[2*t]      an occurrence of A[2*t] with two elements, and of each element's form:
@@ -21,7 +21,7 @@ use crate::query::forms::{Subject, element_offset};
 use crate::query::items::{INSERTED, Occurrence};
 use crate::symbolic::SymbolicAddress;
 
-/// Of which vector an element is one.
+/// Vector that an element belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Element {
     /// The vector.
@@ -49,7 +49,7 @@ impl Snapshot<'_> {
         self.elements.of.get(&occurrence).map_or(&[], |elements| elements)
     }
 
-    /// Of which vector it is an element.
+    /// Returns the vector of an element.
     pub fn as_element(&self, occurrence: Occurrence) -> Option<Element> {
         self.elements.elements.get(&occurrence).copied()
     }
@@ -92,7 +92,7 @@ impl Snapshot<'_> {
         }
     }
 
-    /// What happens to a vector happens to its elements.
+    /// Applies a change of a vector to its elements.
     pub(super) fn with_elements(&mut self, whole: Occurrence, mut happens: impl FnMut(&mut Self, Occurrence)) {
         happens(self, whole);
         for index in 0..self.elements(whole).len() {

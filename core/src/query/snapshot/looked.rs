@@ -1,4 +1,4 @@
-//! What a form looks for at a point: the memory that it accesses, when its registers hold what they hold there.
+//! Lookups of forms at points: the memory that a form accesses, when its registers hold what they hold there.
 //!
 //! ```text
 //! n8: … ld A[i] …       A[i]? at the end of n3, where i is v7, looks for A + 4*v7; an occurrence with that address is the same
@@ -23,7 +23,7 @@ use crate::query::forms::{Footprint, Form, LoadKind, Subject};
 use crate::query::items::{Address, Item, Occurrence};
 use crate::symbolic::AffineNames;
 
-/// Where registers are asked for what they hold.
+/// Point at which registers are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Point {
     Start(Block),
@@ -47,7 +47,7 @@ impl Point {
     }
 }
 
-/// What forms were found to look for at points, the last ones only. One inquiry after another comes to the same blocks with the
+/// Last lookups of forms at points. One inquiry after another comes to the same blocks with the
 /// same form.
 pub(super) struct Lately(Vec<(u64, PackedOption<LookedFor>)>);
 
@@ -87,15 +87,15 @@ impl Lately {
     }
 }
 
-/// What a form's registers, in order, hold.
+/// Values of a form's registers, in order.
 pub(super) type Held = SmallVec<[PackedOption<Value>; 4]>;
 
-/// What a question looks for, by number.
+/// Number of a lookup.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct LookedFor(u32);
 entity_impl!(LookedFor);
 
-/// What a question looks for.
+/// Lookup of a question.
 pub(super) struct Looked {
     held: Held,
     pub(super) address: PackedOption<Address>,
@@ -132,7 +132,7 @@ impl Snapshot<'_> {
         alias.relation(&self.looked_accesses[looked], &self.clobbers[clobber as usize], Moment::Same) != Relation::No
     }
 
-    /// What a load's form accesses, when registers hold what they hold there. Found once for the same values.
+    /// Memory that a load's form accesses, when registers hold what they hold there. Computed once for the same values.
     pub(super) fn looked_for(&mut self, func: &Function, form: Form, at: Point) -> LookedFor {
         let lately = Lately::key(form, at);
         if let Some(looked) = self.lately.get(lately) {

@@ -1,4 +1,4 @@
-//! What questions look at: the function as it was when they began, with its value names, and where expressions occur in it
+//! Snapshot that questions read: the function as it was when they began, with its value names, and the occurrences of expressions
 //! by now.
 //!
 //! ```text
@@ -54,13 +54,13 @@ pub struct Changes {
     pub replaced: u32,
 }
 
-/// What is known of one.
+/// Facts about an occurrence.
 pub struct OccurrenceData {
     /// The instruction, once it stands.
     pub inst: Option<Inst>,
     /// Its block.
     pub block: Block,
-    /// What it computes, from what registers hold before it.
+    /// Form that it computes, from the registers before it.
     pub form: Form,
     family: Family,
     address: PackedOption<Address>,
@@ -74,13 +74,13 @@ pub struct OccurrenceData {
 }
 
 impl OccurrenceData {
-    /// Where a way up from it begins.
+    /// Start of a path up from it.
     pub fn start(&self) -> Start {
         self.inst.map_or(Start::Inserted, Start::Before)
     }
 }
 
-/// Where a way up through a block begins.
+/// Start of a path up through a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
     /// At its end.
@@ -152,19 +152,19 @@ pub enum DescentEnd {
     Bottom(FormSet),
 }
 
-/// The same for one form.
+/// Passage of one form.
 enum Passage {
     Same,
     Changed,
     Bottom,
 }
 
-/// What a block does something to.
+/// Effects of a block.
 #[derive(Clone, Copy, Default)]
 struct Marks {
     /// All of it.
     all: Footprint,
-    /// What it may change: the same without what it only loads or computes.
+    /// Effects that may change a value: without what it only loads or computes.
     changed: Footprint,
 }
 
@@ -174,7 +174,7 @@ impl Marks {
         self.all = self.all.with(what);
     }
 
-    /// What a way up stops at.
+    /// Footprint that a path up stops at.
     fn of(self, stops_at_occurrences: bool) -> Footprint {
         if stops_at_occurrences { self.all } else { self.changed }
     }
@@ -188,7 +188,7 @@ pub struct Snapshot<'m> {
     pub ways: Ways,
     /// All forms that came up.
     pub forms: Forms,
-    /// What has been looked at so far, in accesses and blocks.
+    /// Steps so far, in accesses and blocks.
     pub steps: u64,
     /// Are there arrays of known size?
     has_arrays: bool,
@@ -206,19 +206,19 @@ pub struct Snapshot<'m> {
     /// Places of instructions that may do anything to memory.
     barriers: HashMap<Block, Vec<u32>>,
     clobbers: Vec<Access>,
-    /// What forms access when their registers, in order, hold those values.
+    /// Memory that forms access when their registers, in order, hold those values.
     looked: PrimaryMap<LookedFor, Looked>,
     /// The accesses themselves.
     looked_accesses: PrimaryMap<LookedFor, Access>,
-    /// What registers' values are sums of, which no load that moves or is replaced changes.
+    /// Sums of registers' values, which no load that moves or is replaced changes.
     sums: KnownSums,
     accesses: HashMap<(Form, Held), LookedFor>,
-    /// What was looked for by points that were asked about lately.
+    /// Lookups at points that were queried lately.
     lately: Lately,
-    /// What was looked for last, by form: most registers are written once, so that it mostly is the same again.
+    /// Last lookup of each form: most registers are written once, so that it mostly is the same again.
     latest: SecondaryMap<Form, PackedOption<LookedFor>>,
     addresses: HashMap<SymbolicAddress, Address>,
-    /// What each block does something to.
+    /// Effects of each block.
     marks: SecondaryMap<Block, Marks>,
     changes: SecondaryMap<Kind, Changes>,
     /// The walk down that came to a block last, by number, and how many there have been.
@@ -226,7 +226,7 @@ pub struct Snapshot<'m> {
     walk: u32,
     /// Blocks that it has still to come to.
     walk_pending: Vec<Block>,
-    /// What the last walk looked for and how often its answers had changed before, if it found it on every way.
+    /// Last lookup and the changes of its answers before, if it was found on every path.
     found: Option<(Form, Changes)>,
     /// Occurrences of a family.
     counts: SecondaryMap<Family, u32>,
@@ -236,14 +236,14 @@ pub struct Snapshot<'m> {
     families: SecondaryMap<Family, Vec<Occurrence>>,
     /// Those before this one were there at first, in the order of the text.
     first_inserted: Occurrence,
-    /// By block: which of those are its own, from the first to behind the last.
+    /// Range of each block's own ones.
     first_of_block: SecondaryMap<Block, (u32, u32)>,
-    /// What is known of where the last form that went up, and the last that went down, had nothing in its way.
+    /// Blocks without obstacles for the last form that went up, and the last that went down.
     quiet_up: Quiet,
     quiet_down: Quiet,
 }
 
-/// Where nothing happens to a pure form: blocks side by side in the text, by rank, up to before the last one. None of them had an
+/// Blocks that do not affect a pure form: side by side in the text, by rank, up to before the last one. None of them had an
 /// occurrence of it at first, nor defines a register that it reads.
 #[derive(Clone, Copy, Default)]
 struct Quiet {
@@ -495,7 +495,7 @@ impl<'m> Snapshot<'m> {
         self.occurrences.len()
     }
 
-    /// What is known of an occurrence.
+    /// Returns the facts about an occurrence.
     pub fn occurrence(&self, occurrence: Occurrence) -> &OccurrenceData {
         &self.occurrences[occurrence]
     }
@@ -586,7 +586,7 @@ impl<'m> Snapshot<'m> {
         });
     }
 
-    /// What was to be inserted is not.
+    /// Withdraws an insertion.
     pub fn withdraw(&mut self, occurrence: Occurrence) {
         self.with_elements(occurrence, |snapshot, each| {
             let OccurrenceData { block, form, family, .. } = snapshot.occurrences[each];
@@ -597,7 +597,7 @@ impl<'m> Snapshot<'m> {
         });
     }
 
-    /// Where a block ends: there registers hold what they hold at the end of the block that its values are named in.
+    /// End of a block: there registers hold what they hold at the end of the block that its values are named in.
     fn end_of(&self, block: Block) -> Point {
         self.ways.front_of(block).map_or_else(|| Point::End(self.ways.named_as(block)), Point::Front)
     }

@@ -232,7 +232,7 @@ impl Snapshot<'_> {
         self.descend_to(func, block, set, |data| data.is_computed && !data.is_element)
     }
 
-    /// The same to an occurrence that counts.
+    /// Descends to an occurrence that counts.
     fn descend_to(
         &mut self,
         func: &Function,
@@ -328,7 +328,7 @@ impl Snapshot<'_> {
         }
     }
 
-    /// The same with one form, to an occurrence that counts.
+    /// Descends with one form, to an occurrence that counts.
     fn descend_with(
         &mut self,
         func: &Function,

@@ -14,9 +14,9 @@ pub const CANONICAL_F64: u64 = 0x7FFF_FFFF_FFFF_FFFF;
 /// The NaN that arithmetic yields in f16.
 pub const CANONICAL_F16: u16 = 0x7FFF;
 
-/// What f32, f64 and f16 have in common here.
+/// Operations that f32, f64 and f16 share here.
 pub trait Real: Copy + PartialOrd {
-    /// The same format in the arbitrary-precision library, for rounding modes that the processor does not have.
+    /// Type of the format in the arbitrary-precision library, for rounding modes that the processor does not have.
     type Soft: Float;
     /// Zero.
     const ZERO: Self;
@@ -35,7 +35,7 @@ pub trait Real: Copy + PartialOrd {
     fn canonical(self) -> Self;
     /// Zero of the same sign in place of a subnormal number.
     fn flush(self) -> Self;
-    /// The same magnitude with the other sign.
+    /// Flips the sign.
     fn negate(self) -> Self;
     /// The magnitude.
     fn magnitude(self) -> Self;

@@ -6,11 +6,12 @@
 //! → f32      one ordinary rounding
 //! ```
 //!
-//! Sound because a value rounded to odd with at least two bits more than the final format rounds, in any mode, to what
-//! the exact value would (Boldo and Melquiond, "Emulation of a FMA and correctly-rounded sums: proved algorithms using
-//! rounding to odd", IEEE TC 2008, theorem 3); f64 has 29 more. What the addition loses is exact by Knuth's two-sum.
-//! The loop over lanes has no branch, so it becomes SIMD where there is no fused instruction, and the hardware's has the
-//! same bits by definition.
+//! Sound because a value rounded to odd with at least two bits more than the final format rounds,
+//! in any mode, to what the exact value would (Boldo and Melquiond, "Emulation of a FMA and
+//! correctly-rounded sums: proved algorithms using rounding to odd", IEEE TC 2008, theorem 3); f64
+//! has 29 more. What the addition loses is exact by Knuth's two-sum. The loop over lanes has no
+//! branch, so it becomes SIMD where there is no fused instruction, and the hardware's has the same
+//! bits by definition.
 
 /// `a·b + c` in f64, rounded to odd, for operands that came from f32 or f16.
 #[inline(always)]

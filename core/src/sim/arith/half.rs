@@ -11,7 +11,7 @@ use super::float::{CANONICAL_F16, Real};
 pub struct F16(pub u16);
 
 impl F16 {
-    /// The same value in f32, exactly.
+    /// Converts to f32, exactly.
     pub fn to_f32(self) -> f32 {
         let wide: Single = Half::from_bits(u128::from(self.0)).convert(&mut false).value;
         f32::from_soft(wide)

@@ -89,7 +89,7 @@ impl Decoder<'_, '_> {
             AddressBase::Reg(reg) => match self.frame.reg(reg) {
                 Value::Wide(slot) => Base::Wide(slot),
                 Value::Word(slot) => Base::Word(slot),
-                Value::Predicate(..) => return Err("an address is no predicate"),
+                Value::Predicate(..) => return Err("an address cannot be a predicate"),
             },
             AddressBase::Symbol(symbol) => {
                 match self.builder.symbols.address(self.frame.func, self.body, symbol).ok_or("no such symbol")? {
@@ -107,7 +107,7 @@ impl Decoder<'_, '_> {
                 Value::Wide(slot) => Index::Wide(slot, scale),
                 Value::Word(slot) if ty.is_signed() => Index::Signed(slot, ty.bits(), scale),
                 Value::Word(slot) => Index::Unsigned(slot, ty.bits(), scale),
-                Value::Predicate(..) => return Err("an index is no predicate"),
+                Value::Predicate(..) => return Err("an index cannot be a predicate"),
             });
         }
         Ok(())

@@ -53,17 +53,17 @@ fn reachable_functions(module: &Module, kernel: Func) -> Vec<Func> {
     funcs
 }
 
-/// What decoding has made so far.
+/// State of decoding.
 pub(super) struct Builder<'a> {
     pub(super) module: &'a Module,
     pub(super) machine: Machine,
     pub(super) funcs: &'a [Func],
     pub(super) symbols: Symbols,
-    /// By function: the pc of each block.
+    /// Program counter of each block, by function.
     pub(super) block_pcs: Vec<BTreeMap<Block, u32>>,
-    /// By bits and whether they are 64: the slot.
+    /// Slots of constants, by bits and whether they are 64.
     pub(super) constants: BTreeMap<(u64, bool), u32>,
-    /// By input, and by function where it is uniform: the counter of its draws.
+    /// Counters of draws, by input, and by function where the input is uniform.
     pub(super) counters: BTreeMap<(String, Option<usize>), u32>,
     pub(super) program: Program,
 }
@@ -208,9 +208,10 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The counter of an input's draws. Functions that declare an input of one name draw from one sequence, as a launch
-    /// gives it one line. A uniform one has a sequence in each function: what is uniform in a kernel must stay so whatever
-    /// some of its lanes draw in a function that they call.
+    /// The counter of an input's draws. Functions that declare an input of one name draw from one
+    /// sequence, as a launch gives it one line. A uniform one has a sequence in each function: what
+    /// is uniform in a kernel must stay so whatever some of its lanes draw in a function that they
+    /// call.
     pub(super) fn counter(&mut self, index: usize, input: &InputData) -> u32 {
         let key = (input.name.clone(), input.uniform.then_some(index));
         *self.counters.entry(key).or_insert_with(|| {

@@ -10,7 +10,7 @@ use crate::sim::lanes::Slots;
 
 impl Decoder<'_, '_> {
     fn target(&self, block: Block) -> Result<u32, Refusal> {
-        self.builder.block_pcs[self.index].get(&block).copied().ok_or("the target is no block of the function")
+        self.builder.block_pcs[self.index].get(&block).copied().ok_or("the target is not a block of the function")
     }
 
     fn targets(&self, data: &InstData) -> Result<Vec<u32>, Refusal> {
@@ -28,7 +28,7 @@ impl Decoder<'_, '_> {
                 let [on_true, on_false] = targets[..] else { return Err("a conditional branch has two targets") };
                 let condition = data.args.first().ok_or("the condition is missing")?;
                 let Value::Predicate(f, flip) = self.value(condition, Type::Pred)? else {
-                    return Err("the condition is no predicate");
+                    return Err("the condition is not a predicate");
                 };
                 decoded.kind = Kind::BranchIf;
                 decoded.slots = Slots { a: on_true, b: on_false, c: self.join, f, flip, ..Slots::default() };

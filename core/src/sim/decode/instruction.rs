@@ -62,7 +62,9 @@ impl Decoder<'_, '_> {
             side: 0,
         };
         if let Some(guard) = data.guard {
-            let Value::Predicate(slot, _) = self.frame.reg(guard.reg) else { return Err("the guard is no predicate") };
+            let Value::Predicate(slot, _) = self.frame.reg(guard.reg) else {
+                return Err("the guard is not a predicate");
+            };
             decoded.guard = slot;
             decoded.guard_flip = if guard.negated { !0 } else { 0 };
         }
@@ -73,7 +75,7 @@ impl Decoder<'_, '_> {
             Op::Ld | Op::St | Op::Atom | Op::Red | Op::Tex1d | Op::Tex2d => self.access(data, &mut decoded)?,
             Op::Membar => decoded.kind = Kind::Pause,
             Op::Nanosleep => decoded.kind = Kind::Yield,
-            Op::Ptx => return Err("the simulator does not know this instruction of PTX"),
+            Op::Ptx => return Err("the simulator does not support this PTX instruction"),
             Op::Trap => decoded.kind = Kind::Trap,
             Op::Read => self.read(data, &mut decoded)?,
             op if op.is_convergent() => self.warp(data, &mut decoded)?,
@@ -319,7 +321,7 @@ impl Decoder<'_, '_> {
     pub(super) fn predicate(&mut self, reg: Reg) -> Result<u32, Refusal> {
         match self.frame.reg(reg) {
             Value::Predicate(slot, _) => Ok(slot),
-            _ => Err("the destination is no predicate"),
+            _ => Err("the destination is not a predicate"),
         }
     }
 
@@ -418,5 +420,5 @@ fn raw_slot(value: Value) -> u32 {
 fn part_type(data: &InstData, parts: usize) -> Result<Type, Refusal> {
     let bits = data.opcode.ty.bits() / (parts.max(1) as u32);
     let fits = matches!(parts, 2 | 4) && data.opcode.packing_signature(parts, true).is_some();
-    Type::B8.with_bits(bits).filter(|_| fits).ok_or("these parts do not make up the whole")
+    Type::B8.with_bits(bits).filter(|_| fits).ok_or("the parts do not add up to the whole")
 }

@@ -1,4 +1,4 @@
-//! Where every piece of memory with a name lies: globals, parameters, shared and local arrays.
+//! Addresses of every named piece of memory: globals, parameters, shared and local arrays.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -44,10 +44,10 @@ pub(super) fn array_offsets(func: &Function, space: Space) -> (BTreeMap<Array, u
     (offsets, end)
 }
 
-/// Where every piece of memory with a name lies.
+/// Addresses of every named piece of memory.
 pub(super) struct Symbols {
     pub(super) globals: BTreeMap<Global, u64>,
-    /// By function and array: the offset in the shared or local window.
+    /// Offsets in the shared or local window, by function and array.
     pub(super) arrays: BTreeMap<(Func, Array), u32>,
     pub(super) params: Vec<u32>,
 }
@@ -70,9 +70,9 @@ impl Symbols {
     }
 }
 
-/// Where a symbol lies.
+/// Address of a symbol.
 pub(super) enum SymbolAddress {
-    /// The same for every frame.
+    /// Address that all frames share.
     Fixed(u64),
     /// An offset from the frame's local base.
     Local(u32),

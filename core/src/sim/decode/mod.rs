@@ -7,10 +7,11 @@
 //!     br p, loop, done
 //! ```
 //!
-//! One decoded instruction stands for each instruction of the text, terminators included, so counts by program counter
-//! are counts by instruction. Registers have fixed places in their function's *frame*; constants, and addresses of
-//! globals and shared arrays, are planes that all warps share. What an opcode's function does not do itself (operands of
-//! another width, flushing, saturation) becomes steps around it.
+//! One decoded instruction stands for each instruction of the text, terminators included, so counts
+//! by program counter are counts by instruction. Registers have fixed places in their function's
+//! *frame*; constants, and addresses of globals and shared arrays, are planes that all warps share.
+//! What an opcode's function does not do itself (operands of another width, flushing, saturation)
+//! becomes steps around it.
 
 mod access;
 mod builder;
@@ -101,8 +102,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Does the instruction neither notice nor change anything but the registers of its warp? One with a member mask may
-    /// have to wait for lanes of the warp all the same.
+    /// Does the instruction neither notice nor change anything but the registers of its warp? One
+    /// with a member mask may have to wait for lanes of the warp all the same.
     #[inline(always)]
     pub const fn stays_in_the_warp(self) -> bool {
         matches!(self, Kind::Lanes | Kind::Steps | Kind::Warp | Kind::Draw | Kind::Work)
@@ -145,7 +146,7 @@ pub struct Step {
     pub slots: Slots,
 }
 
-/// What stands at a program counter.
+/// Source location of a program counter.
 #[derive(Clone, Copy)]
 pub struct Location {
     /// The function.
@@ -154,13 +155,13 @@ pub struct Location {
     pub block: Block,
     /// The instruction.
     pub inst: Inst,
-    /// What it costs.
+    /// Cost class of the instruction.
     pub class: OpClass,
     /// The space it names, if it is an access.
     pub space: Option<Space>,
 }
 
-/// What a new frame holds before its first instruction, beyond zeros.
+/// Content of a new frame before its first instruction, beyond zeros.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Initial {
     /// A special register, as `u32`.
@@ -180,7 +181,7 @@ pub struct DecodedFunc {
     pub func: Func,
     /// The pc of each entry.
     pub entries: Vec<u32>,
-    /// Where each register lies in a frame.
+    /// Slot of each register in a frame.
     pub regs: Vec<Value>,
     /// Planes of a frame.
     pub planes: u32,
@@ -192,7 +193,7 @@ pub struct DecodedFunc {
     pub initial: Vec<(Initial, u32)>,
     /// Bytes of its own local arrays.
     pub local_bytes: u32,
-    /// Where parameters arrive, in order; none for an array by value.
+    /// Slots of the parameters, in order; none for an array by value.
     pub params: Vec<Option<Value>>,
 }
 
@@ -207,7 +208,7 @@ impl DecodedFunc {
 pub struct Program {
     /// All instructions.
     pub insts: Vec<DecodedInst>,
-    /// What each of them is.
+    /// Location of each instruction.
     pub locations: Vec<Location>,
     /// Functions, the kernel first.
     pub funcs: Vec<DecodedFunc>,
@@ -249,7 +250,7 @@ pub struct Program {
     pub has_extern_shared: bool,
     /// Bytes of the param window.
     pub param_bytes: u32,
-    /// Where each kernel parameter that is an array by value lies in the param window.
+    /// Offset of each kernel parameter that is an array by value in the param window.
     pub param_offsets: Vec<u32>,
     /// Draw counters a thread: one for each input of each function.
     pub counters: u32,

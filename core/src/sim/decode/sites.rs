@@ -1,4 +1,4 @@
-//! What instructions of the rarer kinds know: one record each.
+//! Details of the rarer kinds of instructions: one record each.
 
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ pub enum Value {
     Predicate(u32, u32),
 }
 
-/// What a load does to a narrower number in a wider register.
+/// Extension of a narrower number that is loaded into a wider register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extension {
     /// Fills with zeros.
@@ -25,7 +25,7 @@ pub enum Extension {
     Sign(u32),
 }
 
-/// What an address is counted from.
+/// Base of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Base {
     /// Nothing else: the constant part is all.
@@ -47,7 +47,7 @@ pub enum Index {
     Signed(u32, u32, i64),
 }
 
-/// What an access does.
+/// Kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AccessKind {
     /// A load; a speculative one gives 0 where there is no memory.
@@ -66,7 +66,7 @@ pub enum AccessKind {
 /// A load, store, atomic or texture fetch.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// What it does.
+    /// Kind of the access.
     pub kind: AccessKind,
     /// The space it names; none is generic.
     pub space: Option<Space>,
@@ -101,7 +101,8 @@ pub struct WarpSite {
     pub dst: Option<Value>,
     /// Second destination: a predicate.
     pub predicate: Option<u32>,
-    /// Operands in order, without the member mask; of a barrier its number, how many threads it is for, and the predicate.
+    /// Operands in order, without the member mask; of a barrier its number, how many threads it is
+    /// for, and the predicate.
     pub operands: [Option<Value>; 3],
     /// The member mask: a bit for each lane that the asking lane works with.
     pub members: Option<Value>,
@@ -111,7 +112,7 @@ pub struct WarpSite {
     pub join: u32,
     /// Must the lanes of a warp come to this barrier at one instruction?
     pub is_aligned: bool,
-    /// What a reduction makes of its lanes' values, and whether these have signs.
+    /// Reduction of the lanes' values, and whether these have signs.
     pub reduction: Option<(AtomicOp, bool)>,
 }
 
@@ -131,11 +132,11 @@ pub struct DrawSite {
     pub ty: Type,
     /// One value for all threads.
     pub uniform: bool,
-    /// Where the number of earlier draws is kept.
+    /// Slot of the number of earlier draws.
     pub counter: u32,
     /// The destination.
     pub dst: Value,
-    /// What is drawn, once the launch is known.
+    /// Values of the draws, once the launch is known.
     pub values: Option<Values>,
 }
 
@@ -166,7 +167,7 @@ pub struct SwitchSite {
     pub selector: u32,
     /// Targets as pcs; the last one is for every value beyond.
     pub targets: Vec<u32>,
-    /// Where lanes meet.
+    /// Program counter where lanes reconverge.
     pub join: u32,
 }
 

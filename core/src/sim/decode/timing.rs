@@ -1,4 +1,4 @@
-//! What the scheduler knows of each decoded instruction before a run.
+//! Facts that the scheduler needs about each decoded instruction before a run.
 //!
 //! ```text
 //! a = add.u32 b, 1     waits for b; sets a's clock
@@ -7,8 +7,9 @@
 //! g = add.u32 e, a     waits for nothing, if an addition takes no longer than two issues
 //! ```
 //!
-//! Sound, because a warp issues in order: what one instruction of a block has waited for has happened for those after it,
-//! and so has what was set so long ago that every issue in between together took its latency.
+//! Sound, because a warp issues in order: what one instruction of a block has waited for has
+//! happened for those after it, and so has what was set so long ago that every issue in between
+//! together took its latency.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -17,8 +18,8 @@ use smallvec::SmallVec;
 
 use super::Kind;
 
-/// When a decoded instruction may issue, and what that costs. Apart from [`DecodedInst`], because the scheduler looks at
-/// nothing else.
+/// When a decoded instruction may issue, and what that costs. Apart from [`DecodedInst`], because
+/// the scheduler looks at nothing else.
 #[derive(Clone, Copy)]
 pub struct Timing {
     /// Clocks to wait for: of registers read, and of registers written, as far as they may not have passed.
@@ -35,10 +36,10 @@ pub struct Timing {
     pub kind: Kind,
 }
 
-/// What follows from a place on: instructions that stay in the warp and take but a few cycles.
+/// Run of instructions from a place on that stay in the warp and take few cycles.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Calm {
-    /// Where that ends: at the place itself if its instruction is none of these.
+    /// End of the run: the place itself if its instruction is none of these.
     pub end: u32,
     /// Cycles until the result of the slowest of them is ready.
     pub latency: u16,
@@ -57,7 +58,7 @@ pub const NO_MORE: u32 = u32::MAX;
 pub struct MoreClocks {
     /// To wait for.
     pub waits: SmallVec<[u32; 4]>,
-    /// Of the destinations after the first.
+    /// Clocks of the destinations after the first.
     pub done: SmallVec<[u32; 4]>,
 }
 
@@ -98,7 +99,7 @@ pub(super) fn calm(timings: &[Timing]) -> Vec<Calm> {
     calm
 }
 
-/// What is known of clocks inside a block, so that nobody waits for what has certainly happened: a clock that an
+/// Facts about clocks inside a block, so that nobody waits for an event that has certainly passed: a clock that an
 /// instruction before has waited for, and one that was set so long ago that its latency has passed, since every
 /// instruction in between took the cycles of its issue.
 #[derive(Default)]

@@ -210,8 +210,8 @@ pub fn unpack(whole: Type, part: Type) -> LaneOp {
     }
 }
 
-/// The step of a packing `mov`: puts a part at the bit that the modifier says and clears what stands above, so the parts
-/// come lowest first.
+/// The step of a packing `mov`: puts a part at the bit that the modifier says and clears what
+/// stands above, so the parts come lowest first.
 pub fn pack(whole: Type, part: Type) -> LaneOp {
     macro_rules! part {
         ($whole:ty, $part:ty) => {

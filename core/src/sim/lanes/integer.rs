@@ -146,8 +146,8 @@ pub(super) fn select_integer(opcode: Opcode) -> Option<LaneOp> {
     })
 }
 
-/// A shift of 32 or 64 bits by the same amount in all lanes, which is the modifier: vectors shift by one amount at once,
-/// and hardly by several.
+/// A shift of 32 or 64 bits by the same amount in all lanes, which is the modifier: vectors shift
+/// by one amount at once, and hardly by several.
 pub fn shift_by_modifier(opcode: Opcode) -> Option<LaneOp> {
     macro_rules! shift {
         ($ty:ty, |$a:ident, $n:ident| $shifted:expr) => {
@@ -223,7 +223,7 @@ fn select_saturating(opcode: Opcode) -> Option<LaneOp> {
     })
 }
 
-/// What a carry chain computes before the carry: a 128-bit sum whose bits above the width are the carry, or the borrow.
+/// Value of a carry chain before the carry: a 128-bit sum whose bits above the width are the carry, or the borrow.
 #[derive(Clone, Copy, PartialEq)]
 enum Chain {
     Add,

@@ -6,9 +6,10 @@
 //! p: pred  a word, a bit for each lane
 //! ```
 //!
-//! An opcode is decoded once to a [`LaneOp`], a plain function whose loop over lanes holds no decision, so that it
-//! becomes SIMD natively and in WebAssembly. Modifiers that few programs use (`.ftz`, `.sat`, operands of another width)
-//! are steps of their own before and after it: see [`crate::sim::decode`].
+//! An opcode is decoded once to a [`LaneOp`], a plain function whose loop over lanes holds no
+//! decision, so that it becomes SIMD natively and in WebAssembly. Modifiers that few programs use
+//! (`.ftz`, `.sat`, operands of another width) are steps of their own before and after it: see
+//! [`crate::sim::decode`].
 
 mod convert;
 mod float;

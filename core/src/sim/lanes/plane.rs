@@ -1,4 +1,4 @@
-//! Where registers live, and how lane types lie in it.
+//! Layout of registers and of lane types in them.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -52,7 +52,7 @@ pub fn place(slot: u32, base: u32) -> usize {
     ((slot & !SHARED) + (base & own)) as usize
 }
 
-/// Where one instruction finds its operands: slots of a frame, of planes or, where the operand is one, of predicates.
+/// Slots of one instruction's operands: in a frame, in planes or, where the operand is one, in predicates.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Slots {
     /// First destination.
@@ -69,7 +69,7 @@ pub struct Slots {
     pub f: u32,
     /// All ones where the predicate operand is negated.
     pub flip: u32,
-    /// What a rare opcode has to know besides: a rounding, a mode, a shift.
+    /// Extra setting of a rare opcode: a rounding, a mode, a shift.
     pub modifier: u32,
 }
 
@@ -97,8 +97,8 @@ pub(super) fn each_warp(file: &mut LaneFile, warps: &[Active], run: impl Fn(&mut
 /// Lanes that are loaded, computed and stored together: two SSE2 or wasm vectors of 32 bits.
 pub(super) const CHUNK: usize = 8;
 
-/// A type that one lane can have. Float types store the canonical NaN in place of any other, whatever the host's arithmetic
-/// yields; moves copy words and keep the bits of a NaN.
+/// A type that one lane can have. Float types store the canonical NaN in place of any other,
+/// whatever the host's arithmetic yields; moves copy words and keep the bits of a NaN.
 pub trait Lane: Copy {
     /// Does a register of it take two planes?
     const IS_WIDE: bool;
@@ -129,7 +129,7 @@ const SPREAD: [[u32; 4]; 16] = {
     table
 };
 
-/// The same for lanes of 64 bits.
+/// Spread table for lanes of 64 bits.
 const SPREAD_WIDE: [[u64; 4]; 16] = {
     let mut table = [[0; 4]; 16];
     let mut bits = 0;
@@ -295,8 +295,8 @@ pub fn for_each_lane(mask: u32, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// The place of a slot in a frame, all of whose planes are there. Asked before the chunks are looked at, so that none of
-/// them asks again.
+/// The place of a slot in a frame, all of whose planes are there. Asked before the chunks are
+/// looked at, so that none of them asks again.
 #[inline(always)]
 fn row<A: Lane>(planes: &[Plane], slot: u32, base: u32) -> usize {
     let row = place(slot, base);

@@ -101,8 +101,9 @@ macro_rules! integer_test {
     }};
 }
 
-/// Test of the space of an address; `b` is the number of the space's window, for global and constant memory the number of
-/// regions that are constant, which are the first ones. The window of parameters is one of global memory.
+/// Test of the space of an address; `b` is the number of the space's window, for global and
+/// constant memory the number of regions that are constant, which are the first ones. The window of
+/// parameters is one of global memory.
 pub(super) fn select_isspacep(opcode: Opcode) -> Option<LaneOp> {
     Some(match opcode.space? {
         Space::Global => test!(u64, |a, b| {

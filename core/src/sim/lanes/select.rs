@@ -47,7 +47,7 @@ macro_rules! op3 {
     }};
 }
 
-/// The same, lane by lane.
+/// Selects lane by lane.
 macro_rules! slow1 {
     ($a:ty => $r:ty, $op:expr) => {{
         fn run(

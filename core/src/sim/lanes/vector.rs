@@ -1,4 +1,4 @@
-//! What no plain loop becomes: instructions of the processor that have to be asked for by name.
+//! Processor instructions that no plain loop compiles to and that have to be named.
 //!
 //! ```text
 //! fused multiply-add      a·b + c with one rounding: one instruction, or fifteen without it
@@ -7,8 +7,9 @@
 //! unsigned a < b          in 64 bits: neither SSE2 nor WebAssembly has it, and the compiler goes lane by lane
 //! ```
 //!
-//! Sound because a fused multiply-add has one correctly rounded result; only the payload of a NaN may differ, and storing
-//! the lane makes that NaN canonical. Where there is no such instruction, plain code gives the same bits.
+//! Sound because a fused multiply-add has one correctly rounded result; only the payload of a NaN
+//! may differ, and storing the lane makes that NaN canonical. Where there is no such instruction,
+//! plain code gives the same bits.
 
 use super::plane::{CHUNK, LaneOp};
 
@@ -98,8 +99,9 @@ mod simd128 {
         fours.enumerate().fold(0, |all, (at, four)| all | bits(four) << (4 * at))
     }
 
-    /// A signed comparison of numbers with their highest bits flipped. The compiler must not know that it is these which are
-    /// flipped: it would make of it the unsigned comparison that there is not, and take that apart.
+    /// A signed comparison of numbers with their highest bits flipped. The compiler must not know
+    /// that it is these which are flipped: it would make of it the unsigned comparison that there
+    /// is not, and take that apart.
     #[inline(always)]
     pub(super) fn below(a: [u64; CHUNK], b: [u64; CHUNK]) -> [u32; CHUNK] {
         let highest = core::hint::black_box(u64x2_splat(1 << 63));

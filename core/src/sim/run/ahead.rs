@@ -7,14 +7,16 @@
 //!                                        br p, loop, done        ┘ afterwards only counts time
 //! ```
 //!
-//! Sound, because nothing outside a warp can tell: only instructions that stay in the warp are worked on, and branches that
-//! all its running lanes take alike to a place where nobody waits for them. Memory, barriers, calls, and branches where
-//! lanes part or meet wait for their own issue. Several warps share the work of finding out what an instruction does;
-//! each has lanes and registers of its own, so their order does not matter. Where the lanes of one warp part all of them
-//! stop, behind the branch if their own lanes do not, so that they are at the same place again afterwards.
+//! Sound, because nothing outside a warp can tell: only instructions that stay in the warp are
+//! worked on, and branches that all its running lanes take alike to a place where nobody waits for
+//! them. Memory, barriers, calls, and branches where lanes part or meet wait for their own issue.
+//! Several warps share the work of finding out what an instruction does; each has lanes and
+//! registers of its own, so their order does not matter. Where the lanes of one warp part all of
+//! them stop, behind the branch if their own lanes do not, so that they are at the same place again
+//! afterwards.
 //!
-//! Bounds: [`MOST_AHEAD`] instructions at a time and a stretch without branches, for at most [`MOST_WARPS`] warps, which
-//! are looked for among the next [`WITHIN`] slots.
+//! Bounds: [`MOST_AHEAD`] instructions at a time and a stretch without branches, for at most
+//! [`MOST_WARPS`] warps, which are looked for among the next [`WITHIN`] slots.
 
 use core::ops::Range;
 
@@ -40,9 +42,9 @@ const WITHIN: usize = 16;
 const NEAR_PLANES: u32 = 192;
 
 impl Simulation {
-    /// Does the work of a warp's next instructions that stay in the warp, and of branches between them that all running
-    /// lanes take alike; also for the warps in the slots after it that are at the same place. Does nothing where the next
-    /// instruction is neither.
+    /// Does the work of a warp's next instructions that stay in the warp, and of branches between
+    /// them that all running lanes take alike; also for the warps in the slots after it that are at
+    /// the same place. Does nothing where the next instruction is neither.
     #[inline]
     pub(super) fn work_ahead(&mut self, slot: usize, watcher: &mut impl Watcher) {
         let front = self.fronts[slot];
@@ -122,7 +124,7 @@ impl Simulation {
         side
     }
 
-    /// Where the work of a warp that is done ahead ends.
+    /// Ends the work of a warp that is done ahead.
     #[inline(always)]
     fn stop_ahead(&mut self, slot: usize, pc: u32, calm: CalmAhead) {
         let branches = self.ways[slot].len() as u32;
@@ -130,8 +132,9 @@ impl Simulation {
         (front.done_to, front.branches, front.calm) = (pc, branches, calm);
     }
 
-    /// Does the work of the instructions from a place on up to the first that does not stay in the warp, or has a member
-    /// mask whose lanes do not all run together here. Returns the place of that one.
+    /// Does the work of the instructions from a place on up to the first that does not stay in the
+    /// warp, or has a member mask whose lanes do not all run together here. Returns the place of
+    /// that one.
     #[inline(always)]
     fn work_to_leave(&mut self, side: &SideBySide, program: &Program, pc: u32, watcher: &mut impl Watcher) -> u32 {
         let (mut start, mut end) = (pc, program.meets_at[pc as usize]);
@@ -237,14 +240,14 @@ impl Simulation {
         (inst.guard == UNGUARDED).then_some(BranchAhead { taken: a, otherwise: b, condition, join })
     }
 
-    /// Where the running lanes of all these warps go, if it is one place: the groups need not know of it.
+    /// Common target of the running lanes of all these warps, if there is one: the groups need not know of it.
     #[inline(always)]
     fn common_target(&self, branch: &BranchAhead, warps: &[Active]) -> Option<u32> {
         let first = self.own_target(branch, warps[0])?;
         warps[1..].iter().all(|&warp| self.own_target(branch, warp) == Some(first)).then_some(first)
     }
 
-    /// Where the running lanes of a warp go, if it is one place where nobody waits for them.
+    /// Target of the running lanes of a warp, if it is one place where no lanes wait for them.
     #[inline(always)]
     fn own_target(&self, branch: &BranchAhead, warp: Active) -> Option<u32> {
         let taking = match branch.condition {
@@ -290,7 +293,7 @@ struct BranchAhead {
     otherwise: u32,
     /// The predicate that decides, and what to flip of it.
     condition: Option<(u32, u32)>,
-    /// Where lanes wait for others.
+    /// Program counter where lanes wait for others.
     join: u32,
 }
 

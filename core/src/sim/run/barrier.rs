@@ -1,8 +1,9 @@
 //! Barriers of a block: who has come, what is asked of all threads, and when the waiting groups go on.
 //!
-//! A barrier with a count counts warps, as their full size: a warp comes when the last of its lanes that have not ended
-//! has; `bar.arrive` counts without waiting. A barrier for all threads waits for every warp of which a lane has not ended. So lanes that end release barriers.
-//! Lanes of one warp may come at different times; to an aligned barrier only at one instruction.
+//! A barrier with a count counts warps, as their full size: a warp comes when the last of its lanes
+//! that have not ended has; `bar.arrive` counts without waiting. A barrier for all threads waits
+//! for every warp of which a lane has not ended. So lanes that end release barriers. Lanes of one
+//! warp may come at different times; to an aligned barrier only at one instruction.
 //!
 //! Source: PTX ISA, sections on `barrier` and `exit`.
 
@@ -49,8 +50,8 @@ struct Arrival {
 }
 
 impl Simulation {
-    /// Lanes come to a barrier. `passed` is when they may go on if they are the last; then each gets what it has asked of
-    /// all, otherwise they wait.
+    /// Lanes come to a barrier. `passed` is when they may go on if they are the last; then each
+    /// gets what it has asked of all, otherwise they wait.
     pub(super) fn barrier(
         &mut self,
         issue: Issue<'_>,
@@ -122,8 +123,8 @@ impl Simulation {
         if wrong.is_none() && site.is_aligned && arrivals.len() > 1 {
             let (lane, other) = (mask.trailing_zeros() as usize, arrivals[1].barrier);
             let message = format!(
-                "lanes of one warp name different barriers, {} and {other}, or different numbers of threads, at an aligned \
-                 barrier",
+                "lanes of one warp name different barriers, {} and {other}, or different numbers of threads, at an \
+                 aligned barrier",
                 arrivals[0].barrier
             );
             wrong = Some((lane, message));
@@ -142,8 +143,8 @@ impl Simulation {
         }
         expected.filter(|&count| count == 0 || count % size != 0).map(|count| {
             format!(
-                "a barrier's number of threads is a multiple of the warp's {size} lanes, because whole warps take part; \
-                 {count} is none"
+                "a barrier's number of threads must be a multiple of the warp's {size} lanes, because whole \
+                 warps take part; found {count}"
             )
         })
     }
@@ -156,8 +157,8 @@ impl Simulation {
         });
         let Some(other) = other else { return Ok(()) };
         let message = format!(
-            "lanes of one warp come to barrier {barrier} at two instructions, which only `barrier.sync` without `.aligned` \
-             allows"
+            "lanes of one warp reach barrier {barrier} at two instructions, which only `barrier.sync` without \
+             `.aligned` allows"
         );
         let lane = lanes.trailing_zeros() as usize;
         let error = self.blame(slot, pc, lane, None, ErrorKind::Barrier, message);

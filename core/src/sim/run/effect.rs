@@ -1,4 +1,4 @@
-//! What instructions do beyond arithmetic: accesses to memory, draws of inputs, and `work`.
+//! Effects of instructions beyond arithmetic: accesses to memory, draws of inputs, and `work`.
 
 use alloc::string::String;
 
@@ -109,7 +109,7 @@ pub(super) fn work(site: &WorkSite, file: &mut LaneFile, frame: FrameBase, mask:
     });
 }
 
-/// What `work` computes from the words of its operands.
+/// Computes `work` from the words of its operands.
 fn work_value(ty: Type, words: &[u64]) -> u64 {
     let bits = hash(words);
     match ty {

@@ -78,8 +78,8 @@ impl Simulation {
         front.ready = ready_at(*front, self.cycle, &self.program, &self.clocks);
     }
 
-    /// Counts the cycles for which an instruction holds the scheduler after the first. Work that is done ahead counts them
-    /// itself.
+    /// Counts the cycles for which an instruction holds the scheduler after the first. Work that is
+    /// done ahead counts them itself.
     fn count_hold(&mut self, pc: u32, busy: u64) {
         self.statistics.insts[pc as usize].idle[IdleCause::Issue as usize] += busy - 1;
     }
@@ -221,7 +221,8 @@ impl Simulation {
         warp.groups.exit();
     }
 
-    /// Counts an access by which a group may spin while lanes of its warp wait; those get their turn after enough of them.
+    /// Counts an access by which a group may spin while lanes of its warp wait; those get their
+    /// turn after enough of them.
     fn count_spin(&mut self, slot: usize, watcher: &mut impl Watcher) {
         let quantum = self.quantum;
         let warp = self.warp_mut(slot);

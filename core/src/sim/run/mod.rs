@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! each cycle:  the next warp in turn whose operands are ready issues one instruction for all its active lanes;
-//!              its destination's clock says when a reader may issue; if no warp is ready, time jumps to the first that is
+//!              its destination's clock says when a reader may issue; if none is ready, time jumps to the first that is
 //! ```
 //!
-//! One scheduler issues at most one instruction a cycle over all resident warps, round robin; a warp issues in order. An
-//! instruction that issues for several cycles holds the scheduler. Blocks become resident in the grid's order as soon as
-//! the machine's limits allow. A run is a function of program, launch, machine and settings alone.
+//! One scheduler issues at most one instruction a cycle over all resident warps, round robin; a
+//! warp issues in order. An instruction that issues for several cycles holds the scheduler. Blocks
+//! become resident in the grid's order as soon as the machine's limits allow. A run is a function
+//! of program, launch, machine and settings alone.
 //!
-//! Lanes of a warp that have parted are [groups](super::groups): one of them runs, the others wait their turn, wait at an
-//! instruction for lanes that are missing, or wait where they meet. A warp of which no group can run waits for other warps.
+//! Lanes of a warp that have parted are [groups](super::groups): one of them runs, the others wait
+//! their turn, wait at an instruction for lanes that are missing, or wait where they meet. A warp
+//! of which no group can run waits for other warps.
 //!
 //! What an instruction computes and when it issues are separate: as soon as the first of several instructions without
 //! an effect beyond their warp issues, all of them do their work, through branches that all lanes take alike, one after
@@ -123,14 +125,15 @@ struct BlockSlot {
     barriers: SmallVec<[Arrivals; 1]>,
 }
 
-/// What issuing needs of a resident warp, apart from the rest of it, so that those of all warps fit the nearest cache.
+/// State of a resident warp that issuing needs, apart from the rest of it, so that those of all
+/// warps fit the nearest cache.
 #[derive(Clone, Copy)]
 struct Front {
     /// When the warp may issue next, with the cause in the low bits; never, if no group of it can run or it has ended.
     ready: u64,
     /// The next instruction to issue. The warp's groups know it when control flow changes.
     pc: u32,
-    /// Where the work goes on that is done ahead of its time: at [`Front::pc`], if none was.
+    /// Place where the work done ahead continues: at [`Front::pc`], if none was.
     done_to: u32,
     /// How many branches lie between the two: [`Simulation::ways`] has their targets.
     branches: u32,
@@ -140,16 +143,16 @@ struct Front {
     running: u32,
     /// Are these all lanes of the warp that have not ended?
     is_whole: bool,
-    /// Where they meet others.
+    /// Program counter where they meet others.
     join: u32,
     /// The cycle in which all results so far are there.
     settled: u64,
-    /// What goes on calmly from [`Front::pc`], of the instructions whose work is done; at least.
+    /// Run of calm instructions from [`Front::pc`] whose work is done; at least.
     calm: CalmAhead,
 }
 
 impl Front {
-    /// Of a slot without a warp.
+    /// Front of a slot without a warp.
     const NONE: Front = Front {
         ready: NEVER,
         pc: 0,
@@ -259,9 +262,9 @@ pub struct Simulation {
     /// Frames given back, by function.
     free_frames: Vec<Vec<u32>>,
     warps: Vec<Option<Warp>>,
-    /// By warp slot, as far as slots have been used.
+    /// Fronts of the warp slots, as far as slots have been used.
     fronts: Vec<Front>,
-    /// By warp slot: where branches go whose work was done ahead, the next one first.
+    /// Targets of the branches whose work was done ahead, by warp slot, the next one first.
     ways: Vec<VecDeque<u32>>,
     blocks: Vec<Option<BlockSlot>>,
     next_block: u64,
@@ -281,7 +284,7 @@ pub struct Simulation {
     order: Order,
     warps_launched: u64,
     statistics: Statistics,
-    /// What the statistics do not have yet of work done ahead; nothing, outside of a run.
+    /// Counts of work done ahead that the statistics lack; zero outside of a run.
     tally: Tally,
     resident_shared: u32,
     /// The planes of the largest frame.
@@ -289,7 +292,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Prepares a launch. It has to say something about every parameter: [`crate::derive::complete_launch`] makes it so.
+    /// Prepares a launch. It has to say something about every parameter:
+    /// [`crate::derive::complete_launch`] makes it so.
     pub fn new(
         module: &Module,
         kernel: Func,

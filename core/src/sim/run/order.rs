@@ -1,9 +1,10 @@
 //! Which of the legal orders a run takes: of warps that may issue, of sides where lanes part, of lanes in an atomic.
 //!
-//! Schedule 0 is the documented order: warps in turn, the true side first, lanes by number. Odd numbers take sides and lanes in
-//! the opposite order, so that any two of them change places; even numbers draw both. Every number but 0 draws the turns of
-//! warps from a hash of the number and of how many choices there were before, so that a run can be repeated. Programs whose
-//! result depends on the schedule race.
+//! Schedule 0 is the documented order: warps in turn, the true side first, lanes by number. Odd
+//! numbers take sides and lanes in the opposite order, so that any two of them change places; even
+//! numbers draw both. Every number but 0 draws the turns of warps from a hash of the number and of
+//! how many choices there were before, so that a run can be repeated. Programs whose result depends
+//! on the schedule race.
 
 use crate::sim::random::hash;
 
@@ -41,8 +42,8 @@ impl Order {
         if self.is_round_robin() { 0 } else { self.choose(count) }
     }
 
-    /// Cycles by which the warp in a slot starts late: under odd schedules warps start in the opposite order, each after
-    /// the next one has loaded something; under even ones at random.
+    /// Cycles by which the warp in a slot starts late: under odd schedules warps start in the
+    /// opposite order, each after the next one has loaded something; under even ones at random.
     pub(super) fn delay(&mut self, slot: usize) -> u64 {
         match self.schedule {
             0 => 0,

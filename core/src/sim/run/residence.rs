@@ -1,5 +1,6 @@
-//! Which blocks are on the multiprocessor: they come in the grid's order while there is room for warps and shared memory,
-//! and leave with their last warp. A warp begins with a frame for its kernel's registers.
+//! Which blocks are on the multiprocessor: they come in the grid's order while there is room for
+//! warps and shared memory, and leave with their last warp. A warp begins with a frame for its
+//! kernel's registers.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
@@ -79,8 +80,8 @@ impl Simulation {
         }
     }
 
-    /// Gives a call of a warp zeroed slots with its special registers and local addresses. Returns the frame's index in the
-    /// warp, and where its slots begin.
+    /// Gives a call of a warp zeroed slots with its special registers and local addresses. Returns
+    /// the frame's index in the warp, and where its slots begin.
     pub(super) fn push_frame(&mut self, slot: usize, mut call: Frame) -> (u32, u32) {
         let Frame { func, local, .. } = call;
         let size = self.program.funcs[func].frame_size() as usize;

@@ -5,17 +5,18 @@
 //! warp      a b c d   a b c d   a b c  d    ─▶     all three instructions further; a is next
 //! ```
 //!
-//! Sound under these conditions, checked for each warp in turn: the next instructions have done their work, so that only
-//! time remains to be counted; all results so far are there, so that nothing waits for them; no latency of these
-//! instructions is longer than a round has warps, and so than a round, so that each result is there when its warp's turn
-//! comes again; and no other warp becomes ready meanwhile. A branch where lanes part or meet concerns nobody but its warp:
-//! it issues when it is its turn, and the others are counted on. Counting ends, in the middle of a round where it has to,
-//! before the first instruction of another kind. What remains to be done is what the last instruction of each warp leaves:
-//! its clocks, and when the warp may go on. A run that issues one instruction at a time gives the same cycles and counts,
-//! which tests compare.
+//! Sound under these conditions, checked for each warp in turn: the next instructions have done
+//! their work, so that only time remains to be counted; all results so far are there, so that
+//! nothing waits for them; no latency of these instructions is longer than a round has warps, and
+//! so than a round, so that each result is there when its warp's turn comes again; and no other
+//! warp becomes ready meanwhile. A branch where lanes part or meet concerns nobody but its warp: it
+//! issues when it is its turn, and the others are counted on. Counting ends, in the middle of a
+//! round where it has to, before the first instruction of another kind. What remains to be done is
+//! what the last instruction of each warp leaves: its clocks, and when the warp may go on. A run
+//! that issues one instruction at a time gives the same cycles and counts, which tests compare.
 //!
-//! Bounds: a look at every warp slot when the rounds begin, and one at a warp, with the logarithm of how many there are,
-//! where its calm instructions end.
+//! Bounds: a look at every warp slot when the rounds begin, and one at a warp, with the logarithm
+//! of how many there are, where its calm instructions end.
 
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -43,7 +44,8 @@ pub(super) struct Turn {
 }
 
 impl Simulation {
-    /// Issues as many of at most `budget` instructions as can be counted at once, from slot 0 on. False if there are none.
+    /// Issues as many of at most `budget` instructions as can be counted at once, from slot 0 on.
+    /// False if there are none.
     pub(super) fn skip_rounds(&mut self, budget: u64, watcher: &mut impl Watcher) -> Result<bool, SimError> {
         if budget < WORTHWHILE {
             return Ok(false);
@@ -97,8 +99,9 @@ impl Simulation {
         Ok(true)
     }
 
-    /// Who takes part from now on: the cycles until somebody else becomes ready, and the most cycles for which one of the
-    /// calm instructions before them holds the scheduler. Nothing if not all go on calmly.
+    /// Warps that take part from now on: the cycles until another one becomes ready, and the most
+    /// cycles for which one of the calm instructions before them holds the scheduler. Nothing if
+    /// not all go on calmly.
     fn take_turns(&mut self, watcher: &mut impl Watcher) -> Option<(u64, u16)> {
         self.turns.clear();
         self.looks.clear();
@@ -133,8 +136,9 @@ impl Simulation {
         (warps > 0).then_some((others - self.cycle, issue))
     }
 
-    /// How many of a warp's next instructions go on calmly in rounds of so many warps, none of them holding the scheduler
-    /// for more than `issue` cycles; their work is done then. None if the next one does not.
+    /// How many of a warp's next instructions go on calmly in rounds of so many warps, none of them
+    /// holding the scheduler for more than `issue` cycles; their work is done then. None if the
+    /// next one does not.
     fn calm_rounds(&mut self, slot: usize, warps: u64, issue: u16, watcher: &mut impl Watcher) -> Option<u64> {
         if self.fronts[slot].is_undone() {
             self.work_ahead(slot, watcher);

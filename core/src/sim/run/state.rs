@@ -31,7 +31,7 @@ impl Simulation {
         &self.memory
     }
 
-    /// What has been counted.
+    /// Returns the counts.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
     }

@@ -24,12 +24,12 @@ impl Simulation {
         let slot = *slot;
         let message = match self.program.insts[first.pc as usize].kind {
             Kind::Barrier => format!(
-                "the barrier in block `{}` can never be passed: some threads of the block do not reach it",
+                "deadlock at the barrier in block `{}`: some threads of the block never reach it",
                 self.program.label(first.pc)
             ),
             _ => format!(
-                "lanes wait for ever for the lanes of their member mask {:#x}, which do not come to the same operation with \
-                 the same mask",
+                "deadlock: lanes wait for the lanes of their member mask {:#x}, which never reach the same \
+                 operation with the same mask",
                 self.named_by(slot, first)
             ),
         };
@@ -70,8 +70,8 @@ impl Simulation {
     pub(super) fn stack_error(&self, slot: usize, pc: u32, lanes: u32) -> SimError {
         let missing = self.warp(slot).alive & !lanes;
         let message = format!(
-            "{} would wait for {}: under `scheduling=stack` lanes that part run to where they meet, and none waits for another \
-             of its warp",
+            "{} would wait for {}: under `scheduling=stack` diverged lanes run to where they reconverge, and none \
+             waits for another of its warp",
             self.lanes_of(slot, lanes),
             which(missing)
         );
@@ -80,16 +80,18 @@ impl Simulation {
 
     /// The error of a run that has used up its fuel, at a warp's next instruction.
     pub(super) fn out_of_fuel(&self, slot: usize) -> SimError {
-        let mut message = format!("the allowance of {} warp instructions is used up", self.fuel);
+        let mut message = format!("stopped after {} warp instructions, probably in an endless loop", self.fuel);
         let front = &self.fronts[slot];
         if !front.is_whole && front.running != 0 {
-            message += ": while these lanes run, others of their warp wait; ";
+            message += "; while these lanes run, others of their warp wait: ";
             message += match self.scheduling {
                 Scheduling::Independent => {
-                    "lanes that wait for others in a loop let them run only if the loop loads with `.volatile`, `.relaxed` \
-                     or `.acquire`, or by atomics"
+                    "lanes that wait for others in a loop let them run only if the loop loads with `.volatile`, \
+                     `.relaxed` or `.acquire`, or by atomics"
                 }
-                Scheduling::Stack => "under `scheduling=stack` they run to where they meet, and none waits for another",
+                Scheduling::Stack => {
+                    "under `scheduling=stack` they run to where they reconverge, and none waits for another"
+                }
             };
         }
         self.program.error_at(front.pc, ErrorKind::Fuel, message)

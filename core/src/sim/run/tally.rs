@@ -5,8 +5,8 @@
 //!      +3       −1      −2    ─▶   so 4 and 5 have issued 3 times, 6 and 7 twice
 //! ```
 //!
-//! Two additions count a stretch of any length; the sums from the first instruction on are what each has issued. The same
-//! for each number of lanes.
+//! Two additions count a stretch of any length; the sums from the first instruction on are what
+//! each has issued. The same for each number of lanes.
 //!
 //! Bounds: settling looks at every instruction between the first and the last that something has been counted for.
 
@@ -17,15 +17,15 @@ use core::ops::Range;
 use crate::sim::decode::{Program, UNGUARDED};
 use crate::sim::statistics::{IdleCause, Statistics};
 
-/// By number of lanes, from 0 to 32.
+/// Counts by number of lanes, from 0 to 32.
 type ByLanes = [i64; 33];
 
-/// What has been counted since it was settled last.
+/// Counts since the last settlement.
 #[derive(Default)]
 pub(super) struct Tally {
-    /// By pc, and one more: issues more than of the instruction before it.
+    /// Issues by pc, and one more: the difference to the instruction before it.
     steps: Vec<ByLanes>,
-    /// Where they are not all zero.
+    /// Range in which they may be non-zero.
     counted: Range<usize>,
 }
 
@@ -45,7 +45,8 @@ impl Tally {
         self.counted = self.counted.start.min(start)..self.counted.end.max(end);
     }
 
-    /// Adds what has been counted to the statistics of each instruction. Those with a guard count their lanes themselves.
+    /// Adds what has been counted to the statistics of each instruction. Those with a guard count
+    /// their lanes themselves.
     pub(super) fn settle(&mut self, program: &Program, statistics: &mut Statistics) {
         let mut sums: ByLanes = [0; 33];
         let Range { start, end } = self.counted.clone();

@@ -1,5 +1,6 @@
-//! Votes, shuffles, matches, reductions and `bar.warp.sync` under a member mask: lanes wait until all that they name have
-//! come to an operation with the same opcode, modifiers and mask, wherever in the program, and act together.
+//! Votes, shuffles, matches, reductions and `bar.warp.sync` under a member mask: lanes wait until
+//! all that they name have come to an operation with the same opcode, modifiers and mask, wherever
+//! in the program, and act together.
 //!
 //! Lanes that are complete at one instruction act at once and go on; where all lanes of a group are, nobody waits and
 //! nothing else is done here. Lanes whose members are missing become a group that waits, one for each mask.

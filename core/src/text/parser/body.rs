@@ -18,7 +18,7 @@ use crate::text::suggestion::nearest;
 use super::inst::opcode_elsewhere;
 use super::{Parser, Reported, Result};
 
-/// What a name of a function stands for.
+/// Meaning of a name in a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Name {
     Reg(Reg),
@@ -37,7 +37,7 @@ pub(super) struct Body<'a> {
     pub unknown: HashSet<&'a str>,
     /// The block that instructions go to.
     pub block: Option<Block>,
-    /// What the lines assign to.
+    /// Registers that the lines assign.
     defined: Vec<&'a str>,
     registers_are_built: bool,
 }
@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
         self.eat_punct(b':');
         let Some(&block) = body.blocks.get(name) else { return Err(Reported) };
         if body.func.layout.has_block(block) {
-            let message = format!("two blocks are called {}", quoted(name));
+            let message = format!("duplicate block {}", quoted(name));
             let diagnostic = Diagnostic::error("duplicate-name", span, message);
             self.report(diagnostic.with_label(body.func.block_spans[block], "first defined here"));
         } else {
@@ -226,7 +226,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    // --- declarations --------------------------------------------------------------------------------------------------
+    // --- declarations
+    // --------------------------------------------------------------------------------------------------
 
     /// Reads a declaration, if the line is one.
     fn declaration(&mut self, body: &mut Body<'a>) -> Result<Option<CommentAnchor>> {
@@ -237,7 +238,7 @@ impl<'a> Parser<'a> {
         let span = self.advance().span;
         let first = self.at;
         if body.block.is_some() {
-            let message = "declarations stand before the first block";
+            let message = "declarations must come before the first block";
             self.error("misplaced-declaration", span, message);
         }
         let declared = match word {
@@ -332,7 +333,8 @@ impl<'a> Parser<'a> {
         Err(self.error("duplicate-name", span, message))
     }
 
-    // --- names ---------------------------------------------------------------------------------------------------------
+    // --- names
+    // ---------------------------------------------------------------------------------------------------------
 
     /// The block of a name.
     pub(super) fn block_named(&mut self, body: &Body<'a>, name: &str, span: Span) -> Result<Block> {

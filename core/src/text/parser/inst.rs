@@ -61,7 +61,7 @@ impl<'a> Parser<'a> {
         Ok(data)
     }
 
-    /// What other languages write there gets a hint of its own.
+    /// Reports spellings of other languages with a hint of their own.
     fn check_opcode_stands_here(&mut self, body: &Body<'a>, dsts: &Destinations) -> Result<()> {
         let (name, span) = (self.name_at(0), self.peek().span);
         let is_element = dsts.regs.is_empty() && self.is_punct(1, b'[');
@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
                 Some(signature) => signature,
                 None => {
                     let message =
-                        format!("`{opcode}` cannot be shared out into {parts} parts; 2 or 4 of at least 8 bits go");
+                        format!("`{opcode}` cannot be split into {parts} parts; 2 or 4 of at least 8 bits go");
                     return Err(self.error("operand-count", word, message));
                 }
             }
@@ -232,7 +232,8 @@ impl<'a> Parser<'a> {
         Ok(args)
     }
 
-    // --- opcodes -------------------------------------------------------------------------------------------------------
+    // --- opcodes
+    // -------------------------------------------------------------------------------------------------------
 
     fn opcode(&mut self) -> Result<(Opcode, Span)> {
         let token = self.advance();
@@ -252,7 +253,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    // --- terminators and calls -----------------------------------------------------------------------------------------
+    // --- terminators and calls
+    // -----------------------------------------------------------------------------------------
 
     /// `br target` or `br p, yes, no`
     fn branch(&mut self, body: &mut Body<'a>) -> Result<InstData> {
@@ -434,7 +436,7 @@ fn range(least: usize, most: usize) -> String {
     if least == most { format!("{least}") } else { format!("{least} to {most}") }
 }
 
-/// What is wrong with an opcode's spelling, and what may have been meant.
+/// Diagnostic for an opcode's spelling, with a suggestion.
 pub(crate) fn spelling_diagnostic(text: &str, span: Span, error: &SpellingError<'_>) -> Diagnostic {
     // The last suffix of that spelling is the one that was complained of: earlier ones were accepted.
     let part = |word: &str| match text.match_indices('.').rfind(|(dot, _)| text[dot + 1..].starts_with(word)) {
@@ -483,7 +485,8 @@ pub(crate) fn spelling_diagnostic(text: &str, span: Span, error: &SpellingError<
             Diagnostic::error("unknown-suffix", part(suffix), message)
         }
         SpellingError::Repeated(op, suffix) => {
-            let message = format!("`{}` has {} or its like twice", op.name(), quoted(&format!(".{suffix}")));
+            let message =
+                format!("duplicate or conflicting modifier {1} on `{0}`", op.name(), quoted(&format!(".{suffix}")));
             Diagnostic::error("repeated-suffix", part(suffix), message)
         }
     }

@@ -125,7 +125,7 @@ impl<'a> Parser<'a> {
                 let message = format!("expected `kernel`, `func`, `global`, `const` or `launch`, found {found}");
                 self.report(Diagnostic::error("syntax", token.span, message).with_suggestion(token.span, meant));
             } else {
-                self.error("syntax", token.span, format!("`{word}` stands before {wanted}"));
+                self.error("syntax", token.span, format!("expected {wanted} after `{word}`"));
             }
         }
         self.at = end;
@@ -215,7 +215,7 @@ impl<'a> Parser<'a> {
             return Err(self.error("too-many", span, format!("a function has at most {MAX_PARAMS} parameters")));
         }
         if func.reg_name_is_taken(name) {
-            return Err(self.error("duplicate-name", span, format!("two parameters are called {}", quoted(name))));
+            return Err(self.error("duplicate-name", span, format!("duplicate parameter {}", quoted(name))));
         }
         func.build_param(name, ty);
         Ok(name)
@@ -372,7 +372,7 @@ impl<'a> Parser<'a> {
         let (name, span) = self.expect_name("an array")?;
         let Some(&global) = self.global_names.get(name) else {
             let meant = nearest(name, self.global_names.keys().copied());
-            let message = format!("no array {} stands above", quoted(name));
+            let message = format!("no array {} is declared above", quoted(name));
             let diagnostic = Diagnostic::error("unknown-name", span, message);
             return Err(self.report(diagnostic.with_suggestion(span, meant)));
         };

@@ -38,7 +38,7 @@ use super::limits::{MAX_NAME_BYTES, MAX_SOURCE_BYTES};
 use super::number::Literal;
 use super::suggestion::nearest;
 
-/// What a text turned out to be.
+/// Result of parsing a text.
 #[derive(Clone)]
 pub struct Parsed {
     /// The program. Where there are errors, the lines they are in are missing from it.
@@ -134,7 +134,7 @@ struct Reported;
 
 type Result<T, E = Reported> = core::result::Result<T, E>;
 
-/// What the second pass knows of a function before it has read its body.
+/// Facts about a function that the second pass has before it reads the body.
 struct Header<'a> {
     name: &'a str,
     params: Vec<ParamType>,
@@ -164,7 +164,8 @@ struct Parser<'a> {
     refused_globals: Vec<&'a str>,
 }
 
-// --- tokens ------------------------------------------------------------------------------------------------------------
+// --- tokens
+// ------------------------------------------------------------------------------------------------------------
 
 impl<'a> Parser<'a> {
     fn peek(&self) -> Token {
@@ -262,7 +263,8 @@ impl<'a> Parser<'a> {
         Span { start, end }
     }
 
-    // --- expectations --------------------------------------------------------------------------------------------------
+    // --- expectations
+    // --------------------------------------------------------------------------------------------------
 
     fn report(&mut self, diagnostic: Diagnostic) -> Reported {
         self.diagnostics.push(diagnostic);
@@ -379,7 +381,7 @@ impl<'a> Parser<'a> {
             Ok(literal) => Ok((literal, negative, span)),
             Err(why) => {
                 let text = self.text(token);
-                let message = format!("{} is no number: {why}", quoted(text));
+                let message = format!("{} is not a number: {why}", quoted(text));
                 // C's suffixes.
                 let bare = text.trim_end_matches(['f', 'F', 'u', 'U', 'l', 'L']);
                 let meant = Some(bare).filter(|bare| *bare != text && Literal::parse(bare).is_ok());
@@ -392,7 +394,7 @@ impl<'a> Parser<'a> {
         let (literal, negative, span) = self.expect_literal()?;
         match (literal, literal.number(negative)) {
             (Literal::Float(text), Number::Float(value)) if value.is_infinite() => {
-                Err(self.error("out-of-range", span, format!("{text} is no f64; write `inf` for infinity")))
+                Err(self.error("out-of-range", span, format!("{text} does not fit type f64; write `inf` for infinity")))
             }
             (_, number) => Ok(number),
         }
@@ -405,7 +407,7 @@ impl<'a> Parser<'a> {
         if (0.0..=1.0).contains(&value) {
             Ok(value)
         } else {
-            Err(self.error("out-of-range", span, "a probability lies between 0 and 1"))
+            Err(self.error("out-of-range", span, "a probability is between 0 and 1"))
         }
     }
 
@@ -447,7 +449,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    // --- comments ------------------------------------------------------------------------------------------------------
+    // --- comments
+    // ------------------------------------------------------------------------------------------------------
 
     /// Gives the comments of the statement from token `first` to the last one taken to an anchor: those above and
     /// within it, and the one behind it.

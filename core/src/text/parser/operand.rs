@@ -141,7 +141,8 @@ impl<'a> Parser<'a> {
         Err(self.report(diagnostic.with_suggestion(span, meant)))
     }
 
-    // --- addresses -----------------------------------------------------------------------------------------------------
+    // --- addresses
+    // -----------------------------------------------------------------------------------------------------
 
     /// `x[2*i - 1]`: indices count elements.
     fn element_address(&mut self, body: &mut Body<'a>, element: u32) -> Result<Address> {
@@ -252,7 +253,8 @@ impl<'a> Parser<'a> {
             .map_err(|_| self.error("constant-range", span, "an offset or scale does not fit 64 bits, in bytes"))
     }
 
-    // --- understanding -------------------------------------------------------------------------------------------------
+    // --- understanding
+    // -------------------------------------------------------------------------------------------------
 
     /// The operand in a place of that kind.
     pub(super) fn operand(&mut self, body: &mut Body<'a>, raw: RawOperand<'a>, kind: ArgKind) -> Result<Operand> {
@@ -352,7 +354,7 @@ fn special_elsewhere(text: &str) -> Option<String> {
     Special::from_name(&format!("{name}.{axis}")).map(|special| format!("{special}"))
 }
 
-/// What belongs in an operand's place, in words.
+/// Describes the operand that a position takes.
 pub fn describe_kind(kind: ArgKind) -> String {
     match kind {
         ArgKind::Value(ty) | ArgKind::LowBits(ty) | ArgKind::Any(ty) => format!("a value of type {ty}"),

@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
             let params = body.func.params.iter().map(|param| param.name.as_str());
             let meant = nearest(name, regs.chain(arrays).chain(params).chain(globals));
             if meant.is_none() && Op::ALL.iter().any(|op| op.name() == name) {
-                diagnostic = diagnostic.with_hint("an opcode stands first in its line, or behind `=`");
+                diagnostic = diagnostic.with_hint("an opcode comes first in its line, or after `=`");
             }
             diagnostic = diagnostic.with_suggestion(span, meant);
         }

@@ -62,7 +62,8 @@ impl Printer<'_> {
         self.out.push_str(" {");
     }
 
-    // --- declarations --------------------------------------------------------------------------------------------------
+    // --- declarations
+    // --------------------------------------------------------------------------------------------------
 
     fn declarations(&mut self, id: Func, func: &Function) {
         let owner = LineOwner::Declaration(id);
@@ -147,7 +148,8 @@ impl Printer<'_> {
         }
     }
 
-    // --- profiles ------------------------------------------------------------------------------------------------------
+    // --- profiles
+    // ------------------------------------------------------------------------------------------------------
 
     fn profile(&mut self, id: Func, func: &Function, (profile, names): (&Profile, &ZeroNames), number: u32) {
         // What is said of writes that are gone is said of nothing.

@@ -20,7 +20,7 @@ use crate::ir::{
 
 use super::number::write_constant;
 
-/// What a line of the printed text belongs to.
+/// Owner of a line of the printed text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LineOwner {
     /// A blank line.
@@ -58,12 +58,12 @@ struct FuncLines {
 }
 
 impl LineMap {
-    /// What stands on a line; none beyond the end.
+    /// Returns the owner of a line; none beyond the end.
     pub fn owner(&self, line: u32) -> Option<LineOwner> {
         self.owners.get((line as usize).checked_sub(1)?).copied()
     }
 
-    /// What stands on each line, from the first.
+    /// Returns the owner of each line, from the first.
     pub fn owners(&self) -> &[LineOwner] {
         &self.owners
     }
@@ -150,8 +150,8 @@ pub fn instruction_text(module: &Module, func: &Function, inst: Inst) -> String 
     printer.out
 }
 
-/// The text of what an instruction computes: guard, opcode and operands, with another name for each register that `name`
-/// has one for.
+/// The text of what an instruction computes: guard, opcode and operands, with another name for each
+/// register that `name` has one for.
 pub fn expression_text(
     module: &Module,
     func: &Function,
@@ -234,7 +234,8 @@ impl<'m> Printer<'m> {
         }
     }
 
-    // --- lines ---------------------------------------------------------------------------------------------------------
+    // --- lines
+    // ---------------------------------------------------------------------------------------------------------
 
     /// A line with the comments of its anchor; `write` writes what is between indentation and line end.
     fn commented(

@@ -183,7 +183,10 @@ proptest! {
     }
 
     #[test]
-    fn every_chain_of_causes_ends_at_a_source(program in programs(8), flavours in prop::collection::vec(0usize..12, 12)) {
+    fn every_chain_of_causes_ends_at_a_source(
+        program in programs(8),
+        flavours in prop::collection::vec(0usize..12, 12),
+    ) {
         let Analysed { func, values, divergence, .. } = analyse(kernel(&program, &flavours));
         let subjects = values.iter().map(Subject::Value).chain(divergence.divergent_branches().map(Subject::Branch));
         for subject in subjects {
@@ -246,7 +249,8 @@ fn a_counter_is_uniform_in_its_loop_and_divergent_behind_it() {
     assert_eq!(
         sentences,
         [
-            "`x` (in `b2`) is divergent because lanes leave the loop of `i` in different iterations, by the branch of `b1`",
+            "`x` (in `b2`) is divergent because lanes leave the loop of `i` in different iterations, by the branch of \
+             `b1`",
             "the branch of `b1` is divergent because it reads `p`",
             "`p` (in `b1`) is divergent because %tid differs by lane",
         ]

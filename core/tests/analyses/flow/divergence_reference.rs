@@ -12,7 +12,7 @@ use super::divergence::{Analysed, analyse, kernel};
 use super::random_program::{Program, Step, programs};
 use crate::graph::random_graph::Graph;
 
-/// What is divergent, but for joins that no instruction reads.
+/// Divergent values, except joins that no instruction reads.
 #[derive(Default, PartialEq, Debug)]
 struct Reference {
     values: BTreeSet<Value>,
@@ -30,7 +30,7 @@ struct Input<'a> {
     values: &'a Values,
 }
 
-/// What can be reached from some blocks without entering others.
+/// Blocks that are reachable from some blocks without entering others.
 fn reach(cfg: &Cfg, from: &[Block], avoided: impl Fn(Block) -> bool) -> BTreeSet<Block> {
     let mut reached = BTreeSet::new();
     let mut stack = from.to_vec();
@@ -101,7 +101,8 @@ impl Input<'_> {
         let draws = region.iter().flat_map(|&block| func.block_insts(block));
         known.draws_are_apart |= draws.into_iter().any(|inst| func.insts[inst].opcode.op == Op::In);
 
-        // The way on which the branch reaches a block: the farthest block, on its side of the branch, that all paths pass.
+        // The way on which the branch reaches a block: the farthest block, on its side of the
+        // branch, that all paths pass.
         let reached_without =
             |avoided: Block| reach(cfg, cfg.successors(branch), |block| Some(block) == meeting || block == avoided);
         let without: BTreeMap<Block, BTreeSet<Block>> =
@@ -196,7 +197,7 @@ fn is_read_or_made(func: &Function, values: &Values, value: Value) -> bool {
     !is_join || ValueUses::compute(func, values).is_read(value)
 }
 
-/// What the analysis says, in the same words.
+/// Findings of the analysis, in the same words.
 fn found(func: &Function, cfg: &Cfg, values: &Values, divergence: &Divergence) -> Reference {
     let uses_of = |inst: Inst| (0..values.used(inst).len()).map(move |index| (inst, index));
     let insts = cfg.reverse_postorder().iter().flat_map(|&block| func.block_insts(block));
@@ -229,8 +230,8 @@ proptest! {
     }
 }
 
-/// The branch of block 6 leads back to two loops, one in the other, that block 9 enters: block 2 heads the outer one and
-/// block 7, which also leads to itself, the inner.
+/// The branch of block 6 leads back to two loops, one in the other, that block 9 enters: block 2
+/// heads the outer one and block 7, which also leads to itself, the inner.
 #[test]
 fn loops_within_what_a_branch_leads_back_to_have_one_way() {
     let graph = Graph::new([&[1], &[2], &[7, 9], &[9, 4], &[], &[9, 3], &[8, 3, 9], &[7, 8, 2], &[6, 0], &[0]]);
@@ -250,7 +251,7 @@ fn loops_within_what_a_branch_leads_back_to_have_one_way() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Where graphs are so tangled that walks use up their allowance.
+    /// Checks graphs so tangled that walks use up their allowance.
     #[test]
     fn the_analysis_misses_nothing_where_it_gives_up(
         program in programs(60),

@@ -44,7 +44,8 @@ proptest! {
         let liveness = Liveness::compute(&func, &cfg);
         for &block in cfg.reverse_postorder() {
             let first = func.layout.first_inst(block).unwrap();
-            let live: Vec<Reg> = (0..REGS).map(Reg::new).filter(|&reg| is_live_before(&func, &cfg, first, reg)).collect();
+            let is_live = |&reg: &Reg| is_live_before(&func, &cfg, first, reg);
+            let live: Vec<Reg> = (0..REGS).map(Reg::new).filter(is_live).collect();
             prop_assert_eq!(liveness.live_in(block).collect::<Vec<_>>(), live);
             for reg in (0..REGS).map(Reg::new) {
                 let into = |&next: &Block| is_live_before(&func, &cfg, func.layout.first_inst(next).unwrap(), reg);

@@ -82,7 +82,8 @@ proptest! {
             for a in graph.blocks() {
                 prop_assert_eq!(post_dominators.post_dominates(a, b), expected[a.index()][b.index()]);
             }
-            prop_assert_eq!(post_dominators.immediate_post_dominator(b), immediate(&expected, b.index()).map(Block::new));
+            let immediate = immediate(&expected, b.index()).map(Block::new);
+            prop_assert_eq!(post_dominators.immediate_post_dominator(b), immediate);
             // Every block is before an end of one kind or the other.
             prop_assert!(post_dominators.contains(b));
         }
@@ -94,10 +95,14 @@ proptest! {
         let post_dominators = PostDominators::compute(&cfg);
         let reach: Vec<Vec<bool>> = (0..graph.len()).map(|b| graph.reach(&[b], |_| true)).collect();
         // Members of components that nothing leaves, ends apart.
-        let endless = |b: usize| !graph.successors[b].is_empty() && (0..graph.len()).all(|c| !reach[b][c] || reach[c][b]);
+        let endless =
+            |b: usize| !graph.successors[b].is_empty() && (0..graph.len()).all(|c| !reach[b][c] || reach[c][b]);
         let mut expected: Vec<Block> = (0..graph.len())
             .filter(|&b| endless(b))
-            .map(|b| (0..graph.len()).filter(|&c| reach[b][c]).map(Block::new).max_by_key(|&c| (cfg.position(c), c)).unwrap())
+            .map(|b| {
+                let reached = (0..graph.len()).filter(|&c| reach[b][c]).map(Block::new);
+                reached.max_by_key(|&c| (cfg.position(c), c)).unwrap()
+            })
             .collect();
         expected.sort_unstable();
         expected.dedup();

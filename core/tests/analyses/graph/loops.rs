@@ -38,7 +38,8 @@ proptest! {
         let loops = Loops::compute(&cfg);
         for (outer, data) in loops.iter() {
             // Take the edges to the header away: inside, components with a cycle are the loops one level in.
-            let inside = |node: usize| loops.contains(outer, Block::from_u32(node as u32)) && node != data.header.as_u32() as usize;
+            let header = data.header.as_u32() as usize;
+            let inside = |node: usize| loops.contains(outer, Block::from_u32(node as u32)) && node != header;
             for a in (0..graph.len()).filter(|&a| inside(a)) {
                 let after = graph.reach(&graph.successors[a], inside);
                 let mut component: Vec<Block> = (0..graph.len())

@@ -31,7 +31,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn numbers_and_paths_correspond_one_to_one(graph in graphs(7), max_paths in prop_oneof![Just(u64::MAX >> 20), 1u64..8]) {
+    fn numbers_and_paths_correspond_one_to_one(
+        graph in graphs(7),
+        max_paths in prop_oneof![Just(u64::MAX >> 20), 1u64..8],
+    ) {
         let cfg = graph.cfg();
         let numbering = PathNumbering::compute_within(&cfg, max_paths);
         let expected = enumerate(&cfg, |block| numbering.cut_blocks().contains(&block));

@@ -32,7 +32,7 @@ impl Graph {
         (0..self.len()).map(Block::new)
     }
 
-    /// What can be reached from `from` through nodes where `allowed` holds, `from` included if it is allowed.
+    /// Nodes reachable from `from` through nodes where `allowed` holds, `from` included if it is allowed.
     pub fn reach(&self, from: &[usize], allowed: impl Fn(usize) -> bool) -> Vec<bool> {
         let mut reached = vec![false; self.len()];
         let mut stack = from.to_vec();

@@ -21,7 +21,7 @@ pub struct MapPiece {
     pub points: Vec<(f64, f64)>,
 }
 
-/// What was found. The engine answers as many cells as it has the time for, and at least one; the page asks again.
+/// Answer of the map. The engine answers as many cells as it has the time for, and at least one; the page asks again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mapped {
     /// Why there is no map; none if there is one.
@@ -32,14 +32,14 @@ pub struct Mapped {
     pub cells: Vec<Result<Cell, String>>,
 }
 
-/// What was found at a point.
+/// Figures of a point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// Cycles of the launch without the pass.
     pub without: u64,
     /// Cycles with it.
     pub with: u64,
-    /// By prediction: the share of executions by a warp in which its condition held; none where its branches never ran.
+    /// Shares of executions by a warp in which the condition held, by prediction; none where its branches never ran.
     pub shares: Vec<Option<f64>>,
 }
 

@@ -1,4 +1,4 @@
-//! What the page asks and what the worker answers, as plain data that crosses the worker's boundary.
+//! Requests of the page and answers of the worker, as plain data that crosses the worker's boundary.
 //!
 //! Every request carries all that its answer depends on, so a worker that was just started answers like one that has
 //! run for an hour, and cancelling is ending the worker. What a worker remembers only saves it from computing twice.
@@ -32,25 +32,25 @@ pub use zeros::*;
 pub enum Request {
     /// Which passes and machines are there?
     Catalogue,
-    /// What does the bench look like at this position?
+    /// Requests the bench at this position.
     Look(Look),
     /// Asks for the inspection of a pass there.
     Inspect(Inspect),
-    /// What do these programs compute, and in how many cycles?
+    /// Requests the results of these programs, and their cycles.
     Simulate(Simulate),
     /// How often do its register writes give zero?
     Probe(Probe),
-    /// What does this pipeline make of the program, and how does that run?
+    /// Requests the result of this pipeline on the program, and a run of it.
     Try(Trial),
     /// How much faster is the program with a pass than without, here and there?
     Map(MapPiece),
-    /// Where is every lane when this program has issued so many instructions?
+    /// Requests the place of every lane when this program has issued so many instructions.
     Watch(Watch),
-    /// What is the program there in PTX?
+    /// Requests the program there in PTX.
     Print(Print),
     /// Which link reopens this?
     Share(Shared),
-    /// What does this link open?
+    /// Requests the content of this link.
     Open(String),
 }
 
@@ -92,10 +92,10 @@ pub struct Numbered<T> {
     pub body: T,
 }
 
-/// What the worker posts, as a plain string, as soon as it listens. The page sends nothing before.
+/// Message that the worker posts, as a plain string, as soon as it listens. The page sends nothing before.
 pub const READY: &str = "ready";
 
-/// What a person works on: a program and what shall be done to it.
+/// Bench of a person: a program and what shall be done to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bench {
     /// The program, `.wir` or PTX; which one it is shows.
@@ -139,7 +139,7 @@ impl Position {
     pub const END: Position = Position { stage: u32::MAX as usize, step: u32::MAX as usize };
 }
 
-/// What a diff compares with the program at the position.
+/// Program that a diff compares with the program at the position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
@@ -159,7 +159,7 @@ pub struct Look {
     pub bench: Bench,
     /// The position; clamped to what there is.
     pub position: Position,
-    /// What the diff compares.
+    /// Scope of the diff.
     pub scope: Scope,
     /// The moment that is shown, of those that led to the position; none is the usual one.
     pub moment: Option<usize>,
@@ -170,9 +170,9 @@ pub struct Look {
 pub struct Shared {
     /// Program and passes.
     pub bench: Bench,
-    /// Where the transport stands.
+    /// Position of the transport.
     pub position: Position,
-    /// What the diff compares.
+    /// Scope of the diff.
     pub scope: Scope,
     /// Which moment of its pass is shown; see [`Look::moment`].
     pub moment: Option<usize>,

@@ -21,9 +21,9 @@ pub struct Settings {
     pub block: Option<[u32; 3]>,
     /// Warp instructions after which a run is stopped; none is the core's default.
     pub fuel: Option<u64>,
-    /// What the sliders say, as `name.zero`, `name.coherence` or `name.true`.
+    /// Settings of the sliders, as `name.zero`, `name.coherence` or `name.true`.
     pub sets: BTreeMap<String, f64>,
-    /// What is no slider, in the spelling of the command line's `--set`: `l1` to `off`.
+    /// Settings without a slider, in the spelling of the command line's `--set`: `l1` to `off`.
     pub words: BTreeMap<String, String>,
 }
 
@@ -39,7 +39,7 @@ impl Settings {
 pub struct Program {
     /// The program.
     pub text: String,
-    /// What it is written in.
+    /// Language that it is written in.
     pub language: Language,
     /// Launches that replace those of the text, if not empty.
     pub launch: String,
@@ -67,28 +67,28 @@ pub struct Simulated {
     pub after: Result<Run, String>,
 }
 
-/// What a run found.
+/// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Of the whole launch; its cycles are the launch's time on one multiprocessor.
+    /// Counts of the whole launch; its cycles are the launch's time on one multiprocessor.
     pub total: Counts,
     /// Warps of the launch.
     pub warps: u64,
     /// Lanes a warp.
     pub warp_size: u32,
-    /// By block: the kernel's in text order, then those of functions as `function.block`.
+    /// Counts of blocks: the kernel's in text order, then those of functions as `function.block`.
     pub blocks: Vec<BlockRun>,
-    /// By instruction, in text order.
+    /// Counts of instructions, in text order.
     pub insts: Vec<InstRun>,
-    /// By line of the program's text, from 1.
+    /// Heat of each line of the program's text, from 1.
     pub lines: Vec<LineHeat>,
     /// Blocks that no lane reached, named as in `blocks`.
     pub unreached: Vec<String>,
-    /// Of the memory at the end.
+    /// Hash of the memory at the end.
     pub result_hash: String,
 }
 
-/// What was counted in a launch, in a block, or for an instruction.
+/// Counts of a launch, of a block, or of an instruction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Cycles that the scheduler spent: one for each issue, and those idle before and during it.
@@ -125,7 +125,7 @@ impl Counts {
     }
 }
 
-/// What was counted in a block.
+/// Counts of a block.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockRun {
     /// The block.
@@ -134,7 +134,7 @@ pub struct BlockRun {
     pub counts: Counts,
 }
 
-/// What was counted for an instruction.
+/// Counts of an instruction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InstRun {
     /// The block, named as in [`Run::blocks`].

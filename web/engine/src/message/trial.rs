@@ -19,7 +19,7 @@ pub struct Trial {
     pub points: Vec<f64>,
 }
 
-/// What a pipeline made of a program.
+/// Result of a pipeline on a program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
     /// Why it did not run as asked; none if it did.
@@ -28,6 +28,6 @@ pub struct Tried {
     pub graph: Graph,
     /// Instructions in the kernel.
     pub instructions: usize,
-    /// What the runs counted at each point, or why one did not end well.
+    /// Counts of the runs at each point, or why one did not end well.
     pub runs: Vec<Result<Counts, String>>,
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Course, Position, Stage};
 
-/// What there is to choose from.
+/// Choices that a person has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Catalogue {
     /// The passes in the core's order, then pipelines that have a name, `@name`.
@@ -18,9 +18,9 @@ pub struct Catalogue {
 pub struct PassInfo {
     /// Its name.
     pub name: String,
-    /// What it does, in a line.
+    /// Summary in a line.
     pub summary: String,
-    /// Where it comes from.
+    /// Paper that it comes from.
     pub paper: String,
     /// Whether it is refused without the fast-math licence.
     pub needs_fast_math: bool,
@@ -28,7 +28,7 @@ pub struct PassInfo {
     pub shows: Option<String>,
     /// Whether it predicts what its changes gain.
     pub predicts: bool,
-    /// What can be set.
+    /// Settings.
     pub knobs: Vec<KnobInfo>,
     /// The entries of a pipeline; none for a pass.
     pub parts: Vec<Part>,
@@ -50,7 +50,7 @@ pub struct Part {
 pub struct KnobInfo {
     /// Its name.
     pub name: String,
-    /// What it sets.
+    /// Summary of the knob.
     pub summary: String,
     /// Its value if nobody sets it.
     pub default: String,
@@ -65,15 +65,15 @@ pub struct KnobInfo {
 pub struct MachineInfo {
     /// Its name.
     pub name: String,
-    /// What it models, and after whom.
+    /// Summary of the model and its source.
     pub summary: String,
-    /// What each class of operations costs.
+    /// Cost of each class of operations.
     pub costs: Vec<CostInfo>,
     /// Sizes and times of its memory, by name.
     pub memory: Vec<(String, Figure)>,
 }
 
-/// What one class of operations costs on a machine.
+/// Cost of one class of operations on a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CostInfo {
     /// The class.
@@ -89,7 +89,7 @@ pub struct CostInfo {
 pub struct Figure {
     /// The figure.
     pub value: u32,
-    /// Where it comes from.
+    /// Source of the figure.
     pub source: String,
     /// Whether nobody published it for this machine, so that a neighbour's or an estimate stands in.
     pub is_filled: bool,
@@ -102,16 +102,16 @@ pub enum Language {
     /// Our own text.
     #[default]
     Wir,
-    /// What nvcc prints.
+    /// Language that nvcc prints.
     Ptx,
 }
 
 /// Everything that the page shows of a bench at a position.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct View {
-    /// What the source is written in.
+    /// Language of the source.
     pub language: Language,
-    /// What is wrong with source and launch.
+    /// Diagnostics of source and launch.
     pub diagnostics: Vec<Diagnostic>,
     /// The kernels of the source.
     pub kernels: Vec<String>,
@@ -123,9 +123,9 @@ pub struct View {
     pub launch_is_derived: bool,
     /// Whether somebody wrote launches, but for kernels of another program.
     pub launch_is_foreign: bool,
-    /// What a person may turn for a run.
+    /// Values that a person may change for a run.
     pub sources: Vec<ValueSource>,
-    /// What each entry of the pipeline did.
+    /// Result of each entry of the pipeline.
     pub stages: Vec<StageResult>,
     /// The position that the rest of this is about.
     pub position: Position,
@@ -169,9 +169,9 @@ pub struct Diagnostic {
     pub is_warning: bool,
     /// The core's code for it.
     pub code: String,
-    /// What is wrong and what was expected.
+    /// Error and expectation.
     pub message: String,
-    /// What would be right.
+    /// Hint for the correction.
     pub hint: String,
     /// First character, in UTF-16 units from the start of the text.
     pub from: usize,
@@ -188,7 +188,7 @@ pub struct Diagnostic {
 pub struct ValueSource {
     /// Its name.
     pub name: String,
-    /// What it is, for people: `input pred`, `buffer f32[256]`.
+    /// Description for people: `input pred`, `buffer f32[256]`.
     pub what: String,
     /// The probability of true, if it is an input that gives truth values.
     pub truth: Option<f64>,
@@ -200,7 +200,7 @@ pub struct ValueSource {
     pub is_read: bool,
 }
 
-/// What one entry of the pipeline did.
+/// Result of one entry of the pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageResult {
     /// How many rewrites.
@@ -239,7 +239,7 @@ pub struct Remark {
 pub struct RemarkFact {
     /// Its name, as in JSON.
     pub name: String,
-    /// What people call it.
+    /// Name for people.
     pub words: String,
     /// One value, or several in an order that means something.
     pub values: Vec<String>,
@@ -306,7 +306,7 @@ pub struct GraphLine {
     pub divergent: Option<String>,
 }
 
-/// What takes an edge.
+/// Kinds of edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EdgeKind {
@@ -324,10 +324,10 @@ pub enum EdgeKind {
 /// An edge of the graph, by indices of blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphEdge {
-    /// Where it leaves.
+    /// Source of the edge.
     pub from: usize,
-    /// Where it enters.
+    /// Target of the edge.
     pub to: usize,
-    /// What takes it.
+    /// Kind of the edge.
     pub kind: EdgeKind,
 }

@@ -13,7 +13,7 @@ pub struct Probe {
     pub settings: Settings,
 }
 
-/// What a run found about zeros.
+/// Zeros that a run has counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Zeros {
     /// The kernel's writes that gave zero in some lane, in text order.

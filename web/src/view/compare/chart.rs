@@ -18,7 +18,7 @@ pub struct Series {
     pub name: String,
     /// Whether it has run.
     pub has_run: bool,
-    /// By point what a run counted; none where none is known.
+    /// Counts of a run at each point; none where none is known.
     pub counts: Vec<Option<Counts>>,
 }
 

@@ -216,7 +216,7 @@ fn loses_nowhere(map: &HeatMap) -> bool {
     cells.into_iter().all(|cell| cell.speed_up() >= 1.0 && cell.predicted(&map.predictions) <= 0.0)
 }
 
-/// What the colours and lines mean, and what was run.
+/// The meanings of colours and lines, and the runs.
 fn legend(map: &HeatMap, pass: &str) -> Html {
     let failure = map.cells.iter().flatten().find_map(|cell| cell.as_ref().err());
     let figures = map.predictions.iter().map(|prediction| format!("{}: {}", prediction.condition, prediction.figures));

@@ -35,7 +35,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// What people call it.
+    /// Name for people.
     pub fn name(self) -> &'static str {
         match self {
             Figure::Cycles => "Cycles",
@@ -258,7 +258,7 @@ fn table(columns: &[Column<'_>], at: usize) -> Html {
     }
 }
 
-/// What stands for a figure that is not there.
+/// Placeholder of a figure that is missing.
 fn failure(column: &Column<'_>, at: usize) -> String {
     match column.tried {
         None => "…".to_owned(),

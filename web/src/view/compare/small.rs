@@ -19,7 +19,7 @@ const MOST_SCALE: f64 = 1.4;
 /// Blocks of a graph that is drawn at all.
 const MOST_BLOCKS: usize = 400;
 
-/// What there is to draw.
+/// Properties of the drawing.
 #[derive(PartialEq, yew::Properties)]
 pub struct Props {
     /// The graph.

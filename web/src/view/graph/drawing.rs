@@ -35,12 +35,12 @@ pub enum Detail {
     Outline,
 }
 
-/// What there is to draw.
+/// Properties of the drawing.
 #[derive(PartialEq, yew::Properties)]
 pub struct Props {
     /// Whose graph it is.
     pub view: Shared<message::View>,
-    /// Where everything stands.
+    /// Placement of all parts.
     pub placement: Shared<Placement>,
     /// The part of the drawing that is drawn; none is all of it.
     pub part: Option<Rect>,
@@ -52,7 +52,7 @@ pub struct Props {
     pub runs: Option<Shared<message::Simulated>>,
     /// The inspection whose marks are drawn.
     pub marked: Option<Shared<Inspection>>,
-    /// Where to say what a person did.
+    /// Callback for actions.
     pub act: Callback<Action>,
 }
 
@@ -95,7 +95,7 @@ pub fn Drawing(Props { view, placement, part, detail, selected, runs, marked, ac
     }
 }
 
-/// What the layout needs to know.
+/// Sizes for the layout.
 pub fn boxes(graph: &message::Graph, room: f64) -> layout::Graph {
     let nodes = graph.blocks.iter().map(|block| {
         let longest = block.lines.iter().map(|line| line.text.chars().count().min(MOST_CHARACTERS)).max().unwrap_or(0);
@@ -119,7 +119,7 @@ pub fn boxes(graph: &message::Graph, room: f64) -> layout::Graph {
     layout::Graph { nodes: nodes.collect(), edges: edges.collect(), room }
 }
 
-/// Where a block's name stands, from the block's corner.
+/// Place of a block's name, from the block's corner.
 pub fn name_in_block(name: &str) -> Rect {
     Rect { x: NAME.0, y: NAME.1 - 12.5, width: name.chars().count() as f64 * NAME_CHARACTER, height: 16.0 }
 }

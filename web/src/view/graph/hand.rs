@@ -1,4 +1,4 @@
-//! What a hand does to the graph: it zooms, pans, and walks from block to block.
+//! Interaction with the graph: zoom, pan, and steps from block to block.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::dom;
 use crate::layout::Placement;
 use crate::state::{Action, Pane, Selection};
 
-/// What one key press pans by, in pixels.
+/// Distance that one key press pans, in pixels.
 const PAN_STEP: i32 = 80;
 
 /// The scale after a zoom, within what there is.
@@ -21,13 +21,13 @@ pub fn zoomed(scale: f64, factor: f64) -> f64 {
     (scale * factor).clamp(*SCALES.start(), *SCALES.end())
 }
 
-/// What is at the left and the top of the pane once a point of it has stayed where it is and the drawing has grown by
+/// Scroll position of the pane once a point of it has stayed where it is and the drawing has grown by
 /// `factor`, in pixels.
 pub fn keep_point((left, top): (f64, f64), (x, y): (f64, f64), factor: f64) -> (f64, f64) {
     ((left + x) * factor - x, (top + y) * factor - y)
 }
 
-/// What is at the left and the top of the pane now, in pixels.
+/// Scroll position of the pane, in pixels.
 pub fn scrolled(pane: &HtmlElement) -> (f64, f64) {
     (f64::from(pane.scroll_left()), f64::from(pane.scroll_top()))
 }
@@ -48,7 +48,7 @@ pub fn pan(place: &yew::NodeRef, key: &str) -> bool {
     true
 }
 
-/// What follows a pointer.
+/// Callback that follows a pointer.
 pub type PointerCallback = Callback<PointerEvent>;
 
 /// Dragging the background scrolls the pane.

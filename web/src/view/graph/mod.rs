@@ -41,7 +41,7 @@ use way::Way;
 const MARGIN: f64 = 16.0;
 /// The scales that the buttons reach.
 const SCALES: std::ops::RangeInclusive<f64> = 0.15..=3.0;
-/// What one key press zooms by.
+/// Factor that one key press zooms by.
 const ZOOM_STEP: f64 = 1.25;
 /// The scale below which the blocks of a large graph are outlines.
 const SMALLEST_TEXT: f64 = 0.35;
@@ -287,7 +287,7 @@ fn has_marks(told: &Inspection) -> bool {
     !told.strands.is_empty() || moments.into_iter().any(|moment| !moment.marks.is_empty())
 }
 
-/// Where the blocks stand: as before if nothing has another size or leads elsewhere, otherwise as near to it as possible.
+/// Places of the blocks: as before if nothing has another size or leads elsewhere, otherwise as near to it as possible.
 /// Without a `room` for what runs along the lines, they keep what they have.
 fn place_blocks(last: &mut Option<Placed>, view: &Rc<message::View>, room: Option<f64>) -> Rc<Placement> {
     let room = room.or(last.as_ref().map(|placed| placed.boxes.room)).unwrap_or(0.0);
@@ -304,7 +304,7 @@ fn place_blocks(last: &mut Option<Placed>, view: &Rc<message::View>, room: Optio
     placement
 }
 
-/// What is in sight, with as much around it as may come into sight before it is drawn anew, in units of the drawing.
+/// Part in sight, with as much around it as may come into sight before it is drawn anew, in units of the drawing.
 fn part_around(sight: Sight, scale: f64) -> Rect {
     let unit = |pixels: f64| pixels / scale;
     Rect {

@@ -22,14 +22,14 @@ const WIDEST_ARC: f64 = 70.0;
 /// Free space between the menu and the right side of its pane, in pixels.
 const EDGE: f64 = 8.0;
 
-/// What is shown.
+/// Overlays that are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shows {
     /// The tokens, paths, marks and small graphs of the inspection.
     pub inspection: bool,
     /// The region.
     pub region: bool,
-    /// Who decides about whom.
+    /// Shows control dependence.
     pub dependence: bool,
 }
 

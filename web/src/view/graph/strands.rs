@@ -20,12 +20,12 @@ const BETWEEN: f64 = 2.0;
 /// How much wider the strand is that stands out.
 const CHOSEN: f64 = 2.5;
 
-/// What there is to draw.
+/// Properties of the drawing.
 #[derive(PartialEq, yew::Properties)]
 pub struct StrandsProps {
     /// Whose graph it is.
     pub view: Shared<View>,
-    /// Where everything stands.
+    /// Placement of all parts.
     pub placement: Shared<Placement>,
     /// The inspection that the strands are of.
     pub told: Shared<Inspection>,
@@ -104,7 +104,7 @@ pub fn room(told: &Inspection) -> f64 {
     along.values().max().map_or(0.0, |&most| THICK + most as f64 * (THIN + GAP) + BETWEEN)
 }
 
-/// Where a line ends, to be compared.
+/// End of a line, for comparison.
 fn end_of(route: &Route) -> (i64, i64) {
     route.points.last().map_or((0, 0), |point| (point.x.round() as i64, point.y.round() as i64))
 }
@@ -122,7 +122,7 @@ pub fn route_of(graph: &Graph, placement: &Placement, from: u32, to: u32) -> Opt
     })
 }
 
-/// The same line so far to its left, as it goes.
+/// Shifts the line so far to its left, as it goes.
 fn beside(points: &[Point], by: f64) -> Vec<Point> {
     let normal = |a: Point, b: Point| {
         let (x, y) = (b.x - a.x, b.y - a.y);

@@ -23,7 +23,7 @@ const LINE: f64 = 17.0;
 const CHARACTER: f64 = 7.0;
 const BESIDES: f64 = 16.0;
 const BETWEEN: f64 = 5.0;
-/// What its border adds to the width, and with the space inside of it to the height.
+/// Border that is added to the width, and with the space inside of it to the height.
 const BORDER: f64 = 3.0;
 const FRAME: f64 = 5.0;
 /// The smallest tokens, as a share of that size: below it they could not be read.
@@ -37,12 +37,12 @@ pub const KINDS: usize = 3;
 /// Longer texts of tokens are shortened.
 const MOST_CHARACTERS: usize = 30;
 
-/// What there is to draw.
+/// Properties of the drawing.
 #[derive(PartialEq, yew::Properties)]
 pub struct Props {
     /// Whose graph it is.
     pub view: Shared<View>,
-    /// Where everything stands.
+    /// Placement of all parts.
     pub placement: Shared<Placement>,
     /// The inspection whose timeline has tokens.
     pub told: Shared<Inspection>,
@@ -198,7 +198,7 @@ fn note(noted: &Noted<'_>, map: &Map<'_>, stack: &mut Stack) -> Option<Html> {
     })
 }
 
-/// Where things are, in pixels.
+/// Positions of things, in pixels.
 struct Map<'a> {
     graph: &'a Graph,
     placement: &'a Placement,
@@ -223,7 +223,7 @@ impl Map<'_> {
         Some(Rect { x: corner.x, y: corner.y, width: rect.width * self.scale, height: rect.height * self.scale })
     }
 
-    /// Where the blocks' names are.
+    /// Rectangles of the blocks' names.
     fn names(&self) -> Vec<Rect> {
         let name = |block: &GraphBlock| {
             let Rect { x, y, .. } = self.block(block.id)?;

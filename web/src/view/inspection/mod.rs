@@ -127,7 +127,7 @@ fn rule_name(rule: &str) -> String {
     if rule.starts_with(|first: char| first.is_ascii_digit()) { format!("rule {rule}") } else { rule.to_owned() }
 }
 
-/// Of a long trail so many places are named: the outermost ones, and the innermost.
+/// Places of a long trail that are named: so many of the outermost, and of the innermost.
 const NAMED_PLACES: (usize, usize) = (2, 6);
 
 /// The places of the walk, one inside the other.

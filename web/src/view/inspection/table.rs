@@ -26,9 +26,9 @@ pub struct Props {
     pub told: Shared<Inspection>,
     /// The table's place among those of the inspection.
     pub place: usize,
-    /// What the page knows.
+    /// The state that is drawn.
     pub lab: Snapshot,
-    /// Where to say what a person did.
+    /// The receiver of what a person does.
     pub act: Callback<Action>,
 }
 
@@ -148,7 +148,7 @@ fn keys(table: &Table, lab: &Snapshot, act: &Callback<Action>) -> Callback<Keybo
     })
 }
 
-/// Of the buttons of a list the keyboard meets one; up and down lead to the others.
+/// Moves the focus up or down in a list: the keyboard meets one of its buttons, and reaches the others from there.
 fn step_in_list(event: KeyboardEvent) {
     let is_down = match event.key().as_str() {
         "ArrowDown" => true,

@@ -23,9 +23,9 @@ const MOST_DEPTH: usize = 12;
 pub struct Props {
     /// The inspection.
     pub told: Shared<Inspection>,
-    /// What the page knows.
+    /// The state that is drawn.
     pub lab: Snapshot,
-    /// Where to say what a person did.
+    /// The receiver of what a person does.
     pub act: Callback<Action>,
 }
 
