@@ -17,7 +17,7 @@ pub struct Prediction {
     pub source: String,
     /// The figures of the formula, in words.
     pub figures: String,
-    /// Blocks that end with the branches, each with the block where a warp goes if the condition does not hold, by name.
+    /// Names of blocks that end with the branches, each with that of the block where a warp goes if it does not hold.
     pub branches: Vec<(String, String)>,
     /// Cycles that an execution by a warp takes more where the condition holds; negative if it takes fewer.
     pub cycles_if_held: f64,
