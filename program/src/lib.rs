@@ -7,7 +7,7 @@
 //! machine   costs of instructions
 //! ```
 //!
-//! A file imports only from rooms above its own. `warpscope-core` re-exports these rooms; programs use them from there.
+//! A file imports only from rooms above its own. Users take these rooms from `warpscope-core`, which re-exports them.
 #![no_std]
 extern crate alloc;
 
