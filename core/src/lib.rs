@@ -3,15 +3,14 @@
 //! ```text
 //! ir        what a program is                     trace     what doors report: events, and the trace that keeps them
 //! text      .wir in and out, diagnostics          edit      the only door through which a function changes
-//! ptx       PTX in and out                        value_table  numbers and their holders, at every moment
-//! graph     dominators, loops, control dependence inspect   what a pass shows, as plain data
-//! machine   what instructions cost                journal   what happened and why
-//! flow      dataflow: liveness, values, divergence view      a function with its analyses, computed when asked
-//! symbolic  affine names                          query     demand-driven question propagation
-//! alias     which accesses may meet               sim       the warp simulator
-//! verify    the invariants                        derive    launches for kernels that have none
-//!                                                 profile   how often, and how often zero
-//!                                                 equivalence  do two programs leave the same memory
+//! graph     dominators, loops, control dependence value_table  numbers and their holders, at every moment
+//! machine   what instructions cost                inspect   what a pass shows, as plain data
+//! sim       the warp simulator                    journal   what happened and why
+//! ptx       PTX in and out                        view      a function with its analyses, computed when asked
+//! flow      dataflow: liveness, values, divergence query    demand-driven question propagation
+//! symbolic  affine names                          derive    launches for kernels that have none
+//! alias     which accesses may meet               profile   how often, and how often zero
+//! verify    the invariants                        equivalence  do two programs leave the same memory
 //!                                                 pass      the passes, and the one list of them
 //!                                                 load      a text to a program, alike for page, shell and npm
 //!                                                 link      permalinks
@@ -20,6 +19,8 @@
 //! ```
 //!
 //! A file imports only from rooms above its own, in the order of this list (down the left column, then the right one).
+//! `ir`, `text`, `graph` and `machine` are the package `warpscope-program`, `sim` is `warpscope-sim`: packages of their own
+//! because the web page needs a fast simulator and small passes, and Cargo sets the level of optimisation by package.
 //!
 //! The pipeline: [`load::load`] makes a [`ir::Module`] of a text and checks it; [`session::Session`] runs passes
 //! over it into a [`journal::Journal`] and replays any position; `sim` runs what stands there.
@@ -28,14 +29,9 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-pub mod ir;
+pub use warpscope_program::{graph, ir, machine, text};
 
 pub mod ptx;
-pub mod text;
-
-pub mod graph;
-
-pub mod machine;
 
 pub mod flow;
 
@@ -56,7 +52,7 @@ pub mod view;
 
 pub mod query;
 
-pub mod sim;
+pub use warpscope_sim as sim;
 
 pub mod derive;
 

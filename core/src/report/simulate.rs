@@ -12,7 +12,7 @@ use crate::derive::launch_under;
 use crate::ir::{Block, Func, FuncKind, Function, Module, Type, Write};
 use crate::machine::Machine;
 use crate::profile::{Collector, Count, FunctionProfile, Profile, WarpCount, ZeroCount};
-use crate::sim::{BufferDump, ErrorKind, Nobody, Progress, RunResult, Settings, SimError, Simulation, Watcher};
+use crate::sim::{BufferDump, ErrorKind, Progress, RunResult, Settings, SimError, Simulation};
 
 /// Report of a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -167,7 +167,7 @@ pub fn simulate(
         };
         profile = Some(collector.profile().iter().map(by_name).collect());
     } else {
-        run_to_end(&mut simulation, &mut Nobody)?;
+        while simulation.run(u64::MAX)? == Progress::Running {}
     }
     let memory = wanted.dump.then(|| simulation.dump().into_iter().map(elements).collect());
     Ok(SimulateReport { result: simulation.result(), memory, profile })
@@ -187,8 +187,8 @@ fn launch(module: &Module, kernel: Func, settings: &Settings, machine: Machine) 
     Simulation::new(module, kernel, &launch, settings, machine)
 }
 
-fn run_to_end(simulation: &mut Simulation, watcher: &mut impl Watcher) -> Result<(), SimError> {
-    while simulation.run_watched(u64::MAX, watcher)? == Progress::Running {}
+fn run_to_end(simulation: &mut Simulation, collector: &mut Collector) -> Result<(), SimError> {
+    while simulation.run_watched(u64::MAX, collector)? == Progress::Running {}
     Ok(())
 }
 
