@@ -30,6 +30,7 @@ const ROOMS: &[&str] = &[
     "load",
     "link",
     "session",
+    "facade",
     "report",
 ];
 

@@ -104,6 +104,11 @@ pub struct PassEntry {
 }
 
 impl PassEntry {
+    /// The entry of a pass.
+    pub const fn of<P: Pass>() -> PassEntry {
+        PassEntry { info: P::INFO, run: P::run, inspector: P::INSPECTOR, predictor: P::PREDICTOR }
+    }
+
     /// All its knobs at their defaults, without the fast-math licence.
     pub fn default_settings(&self) -> Settings {
         Settings { knobs: KnobValues::defaults(self.info.knobs), fast_math: false }
@@ -113,12 +118,7 @@ impl PassEntry {
 macro_rules! passes {
     ($($pass:ty),* $(,)?) => {
         /// Every pass, in the order in which lists show them.
-        pub static PASSES: &[PassEntry] = &[$(PassEntry {
-            info: <$pass as Pass>::INFO,
-            run: <$pass as Pass>::run,
-            inspector: <$pass as Pass>::INSPECTOR,
-            predictor: <$pass as Pass>::PREDICTOR,
-        }),*];
+        pub static PASSES: &[PassEntry] = &[$(PassEntry::of::<$pass>()),*];
     };
 }
 

@@ -42,9 +42,10 @@ mod inspect;
 mod optimize;
 mod simulate;
 
+pub use crate::facade::find_kernel;
 pub use inspect::InspectReport;
 pub use optimize::{FactReport, OptimizeReport, PassReport, RemarkReport};
 pub use simulate::{
     BlockReport, DUMP_LIMIT, EdgeReport, Element, JointReport, PathReport, ProfileReport, SimulateReport, Wanted,
-    WriteReport, ZeroReport, find_kernel, measure, simulate,
+    WriteReport, ZeroReport, measure, simulate,
 };

@@ -9,7 +9,7 @@ use core::fmt;
 use serde::Serialize;
 
 use crate::derive::launch_under;
-use crate::ir::{Block, Func, FuncKind, Function, Module, Type, Write};
+use crate::ir::{Block, Func, Function, Module, Type, Write};
 use crate::machine::Machine;
 use crate::profile::{Collector, Count, FunctionProfile, Profile, WarpCount, ZeroCount};
 use crate::sim::{BufferDump, ErrorKind, Progress, RunResult, Settings, SimError, Simulation};
@@ -190,21 +190,6 @@ fn launch(module: &Module, kernel: Func, settings: &Settings, machine: Machine) 
 fn run_to_end(simulation: &mut Simulation, collector: &mut Collector) -> Result<(), SimError> {
     while simulation.run_watched(u64::MAX, collector)? == Progress::Running {}
     Ok(())
-}
-
-/// The kernel of that name; without a name the first launch's, or the first one of the text.
-pub fn find_kernel(module: &Module, name: Option<&str>) -> Result<Func, SimError> {
-    let is_kernel = |func: &Func| module.funcs[*func].kind == FuncKind::Kernel;
-    let launched = || module.launches.iter().find_map(|launch| module.func_by_name(&launch.kernel));
-    let found = match name {
-        Some(name) => module.func_by_name(name),
-        None => launched().or_else(|| module.funcs.keys().find(is_kernel)),
-    };
-    found.filter(is_kernel).ok_or_else(|| {
-        let message =
-            name.map_or_else(|| "the program has no kernel".into(), |name| format!("there is no kernel `{name}`"));
-        SimError::new(ErrorKind::Program, message)
-    })
 }
 
 fn elements(buffer: BufferDump) -> (String, Vec<Element>) {

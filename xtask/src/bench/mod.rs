@@ -28,8 +28,8 @@ const WASI: &str = "wasm32-wasip1";
 
 const BENCHMARK: &str = "laboratory";
 
-/// The level at which the linker optimises the engine. The benchmark has core's package and thereby core's level, at which
-/// the simulator would have no vectors.
+/// The level at which the linker optimises the engine. The benchmark has core's package and thereby core's level, at
+/// which the simulator would have no vectors.
 const LIKE_THE_ENGINE: &[&str] = &["--", "-C", "opt-level=3"];
 
 /// WASI is experimental, which needs no saying. A fast call into Node's WASI may collect garbage where V8 does not expect
