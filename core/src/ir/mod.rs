@@ -37,7 +37,6 @@ pub use launch::{Binding, Fill, FillKey, Launch, Number, PointerStep, ValueSourc
 pub use layout::{Insts, Layout};
 pub use module::{GlobalData, InitialAddress, Item, Module, Reference};
 pub(crate) use names::NameSpace;
-pub(crate) use opcode::by_root;
 pub use opcode::{AtomicOp, Cmp, Combine, FLAG_NAMES, Flags, Op, Opcode, PrmtMode, Rounding};
 pub use signature::{ArgKind, BARRIERS, DstKind, Signature};
 pub use special::{Axis, Special};
