@@ -6,10 +6,10 @@
 //! @!p z = mul.u32 a, 3           @!p z = mul.u32 a, 3      with `complementary`: one multiplication without a guard
 //! ```
 //!
-//! A walk in program order down the dominator tree looks for each instruction's work, its opcode and operands, in a table
-//! of those above ([`classes`] says quickly where there can be none). What is found has to meet the page's seven
-//! [`conditions`]. Copies are seen through, unless `DisableMoveCommoning` says otherwise; operands that commute are not
-//! sorted, that is `gvn-cse`'s work.
+//! A walk in program order down the dominator tree looks for each instruction's work, its opcode and
+//! operands, in a table of those above. The one found has to meet the page's seven [`conditions`].
+//! Copies are followed, unless `DisableMoveCommoning` is on; operands that commute are not sorted,
+//! which is the work of `gvn-cse`.
 //!
 //! Sound because the earlier instruction has run on every way to the later one, in the same lanes, with the same operands
 //! and the same memory, and its registers still hold what it wrote. With `complementary` an instruction runs in all lanes
@@ -27,7 +27,6 @@
 //!
 //! Source: ptxas page, phase 64 (LateOriCommoning).
 
-mod classes;
 mod conditions;
 
 use alloc::collections::BTreeMap;
@@ -36,7 +35,6 @@ use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use cranelift_entity::SecondaryMap;
 use hashbrown::HashSet;
 use smallvec::{SmallVec, smallvec};
 
@@ -53,7 +51,6 @@ use crate::ir::{Block, Function, Inst, InstData, Reg, Type};
 use crate::text::instruction_text;
 use crate::trace::{Fact, Place, Remark};
 use crate::view::View;
-use classes::Mask;
 use conditions::{Broken, Conditions};
 
 /// Steps of a walk for each value, in which it is seen what registers hold where that has no name.
@@ -106,29 +103,25 @@ impl LateCommoning {
         let complementary = knobs.switch("complementary");
         let mut leaders: ScopedStacks<Inst> = ScopedStacks::new(numbers.count());
         let mut workers: ScopedStacks<Inst> = ScopedStacks::new(numbers.count());
-        let mut seen: SecondaryMap<Block, Mask> = SecondaryMap::with_capacity(view.func().blocks.len());
         let mut registers = Registers::of(&cfg, &values);
         for (place, &block) in dominators.preorder().iter().enumerate() {
             for stacks in [&mut leaders, &mut workers] {
                 while stacks.close(place) {}
                 stacks.open(place + dominators.subtree(block).len());
             }
-            let mut mask = dominators.parent(block).map_or(Mask::default(), |above| seen[above]);
             let mut next = view.func().layout.first_inst(block);
             while let Some(inst) = next {
                 next = view.func().layout.next_inst(inst);
                 let data = &view.func().insts[inst];
                 let Some(own) = numbers.of(inst).filter(|_| can_be_common(data)) else { continue };
                 let Some(work) = own.work.expand() else { continue };
-                let wanted = Mask::of(data);
                 // Under the same guard, or else under any.
                 let number = own.replaceable().unwrap_or(work);
-                let alike = leaders.get(number).last().filter(|_| mask.may_hold(wanted));
+                let alike = leaders.get(number).last();
                 let leader = alike.or_else(|| workers.get(work).last()).copied();
                 // Numbers of work do not tell `{p, q} = setp` from `p = setp`.
                 let has_as_many = |leader: &Inst| view.func().insts[*leader].dsts.len() == data.dsts.len();
                 let leader = leader.filter(has_as_many);
-                mask = mask.with(wanted);
                 if let Some(leader) = leader {
                     let func = view.func();
                     let conditions = Conditions { func, numbers: &numbers, dominators: &dominators };
@@ -152,7 +145,6 @@ impl LateCommoning {
                 workers.push(work, inst);
                 leaders.push(number, inst);
             }
-            seen[block] = mask;
         }
         registers.allow_more()
     }
