@@ -94,6 +94,7 @@ pub trait ValueNames {
     fn representative(&self, value: Value) -> Value {
         value
     }
+
     /// The constant, special register or symbol that the value is known to be, however wide it is read.
     fn leaf(&self, _value: Value) -> Option<&Operand> {
         None

@@ -285,7 +285,7 @@ impl Walk<'_> {
             Source::Temporary(leader) => func.reg_types[self.numbers.values().reg(leader.value)],
         };
         if data.dsts.iter().zip(sources).any(|(&dst, source)| !ty(source).agrees_with(func.reg_types[dst])) {
-            return Err("it has another type");
+            return Err("its type differs");
         }
         let register = |source: &Source| match source {
             Source::Register(reg) => Some(*reg),
@@ -293,7 +293,7 @@ impl Walk<'_> {
         };
         let registers: SmallVec<[Option<Reg>; 2]> = sources.iter().map(register).collect();
         if overwritten_early(data, &registers).is_some() {
-            return Err("copies one after the other would overwrite what the next one reads");
+            return Err("a copy would overwrite the source of the next one");
         }
         Ok(())
     }

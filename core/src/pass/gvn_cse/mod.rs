@@ -65,40 +65,40 @@ impl Pass for GvnCse {
     const INFO: PassInfo = PassInfo {
         name: "gvn-cse",
         paper: "ptxas page, phase 49",
-        summary: "Numbers all values and lets what has been computed before be copied instead of computed again.",
+        summary: "Numbers all values and replaces repeated computations by copies of the earlier result.",
         knobs: &[
-            Knob { name: "EnableGvnCse", kind: KnobKind::Switch { default: true }, help: "runs the pass at all" },
+            Knob { name: "EnableGvnCse", kind: KnobKind::Switch { default: true }, help: "Enable the pass." },
             Knob {
                 name: "EnableGvnCseMode",
                 kind: KnobKind::Integer { default: 5, min: 0, max: 6 },
-                help: "0 off, 1 one block, 2 along immediate dominators, 3 and 4 dominator tree, 5 and 6 joins as well",
+                help: "Set the scope: 0 off, 1 one block, 2 along immediate dominators, 3 and 4 dominator tree, 5 and 6 joins too.",
             },
             Knob {
                 name: "EnableGvnCsePerInstr",
                 kind: KnobKind::Integer { default: 1_000_000_000, min: 0, max: 1_000_000_000 },
-                help: "how many eligible instructions are looked at, in the order of the walk, before the pass stops",
+                help: "Stop after this many eligible instructions, in the order of the walk.",
             },
             Knob {
                 name: "enhanced_scope",
                 kind: KnobKind::Switch { default: true },
-                help: "lets modes 4 to 6 be what they are, and transcendental functions and shuffles be replaced",
+                help: "Enable modes 4 to 6, and replace transcendental functions and shuffles.",
             },
             // In a warp the lanes' stores to one address are a race that has a winner here, so it
             // takes a promise.
             Knob {
                 name: "forward_stores",
                 kind: KnobKind::Switch { default: false },
-                help: "a thread takes what it stored for what it loads, and stores only what changes memory and is read; sound without races",
+                help: "Forward stores to loads of the same thread and remove redundant stores; sound only without data races.",
             },
             Knob {
                 name: "cross_block_flag",
                 kind: KnobKind::Switch { default: true },
-                help: "keeps mode 2 within single-entry regions",
+                help: "Keep mode 2 within single-entry regions.",
             },
             Knob {
                 name: "sm",
                 kind: KnobKind::Choice { default: "90", words: &["30", "50", "60", "70", "80", "89", "90"] },
-                help: "the generation; a remark tells whether the vendor's compiler runs the pass on it",
+                help: "Set the generation; a remark names those on which the vendor's compiler skips the pass.",
             },
         ],
         needs_fast_math: false,
@@ -147,7 +147,7 @@ fn tell_generation(view: &mut View<'_>, sm: &str) {
     }
     if let Some(entry) = view.func().entry_block() {
         view.miss(|_| {
-            let message = format!("the vendor's compiler leaves this pass out on sm_{sm}; it ran all the same");
+            let message = format!("the vendor's compiler skips this pass on sm_{sm}; it ran here");
             Remark::missed("generation", entry, message).with("sm", Fact::Text(sm.into()))
         });
     }

@@ -27,14 +27,18 @@ pub(super) fn repetition<'v, 'a>(
         let name = &func.regs[numbers.values().reg(leader.value)].name;
         let at = &func.blocks[scope].name;
         let kept = match source {
-            Source::Temporary(_) => ", which is kept in a temporary because its register is written again",
-            Source::Register(_) => "",
+            Source::Temporary(_) => format!(", kept in a temporary because `{name}` is written again"),
+            Source::Register(_) => String::new(),
         };
-        Remark::applied("repeated", block, format!("`{text}` is what `{name}` was given in `{at}`{kept}"))
-            .at(inst)
-            .with("number", Fact::Count(shown))
-            .with("leader", Fact::Text(name.clone()))
-            .with("scope", Fact::Block(scope))
+        Remark::applied(
+            "repeated",
+            block,
+            format!("replaced `{text}` by a copy of `{name}`, the same value from `{at}`{kept}"),
+        )
+        .at(inst)
+        .with("number", Fact::Count(shown))
+        .with("leader", Fact::Text(name.clone()))
+        .with("scope", Fact::Block(scope))
     })
 }
 
@@ -49,7 +53,7 @@ pub(super) fn stored_constant<'v, 'a>(
     view.rewrite(|func| {
         let text = instruction_text(module, func, inst);
         let constant = constant_text(constant, func.insts[inst].opcode.ty);
-        Remark::applied("stored", block, format!("`{text}` loads {constant}, which was stored there")).at(inst)
+        Remark::applied("stored", block, format!("replaced `{text}` by {constant}, the value stored there")).at(inst)
     })
 }
 
@@ -82,7 +86,7 @@ pub(super) fn miss_copy(view: &mut View<'_>, block: Block, inst: Inst, shown: u6
     let module = view.module();
     view.miss(|func| {
         let text = instruction_text(module, func, inst);
-        Remark::missed("repeated", block, format!("`{text}` has been computed before and stays: {reason}"))
+        Remark::missed("repeated", block, format!("kept `{text}`, which repeats an earlier result: {reason}"))
             .at(inst)
             .with("number", Fact::Count(shown))
     });
@@ -93,7 +97,7 @@ pub(super) fn miss_beyond_limit(view: &mut View<'_>, block: Block, inst: Inst, l
     let module = view.module();
     view.miss(|func| {
         let text = instruction_text(module, func, inst);
-        let message = format!("`{text}` and what follows is not looked at: {limit} instructions were");
+        let message = format!("stopped before `{text}`: {limit} eligible instructions were looked up");
         Remark::missed("limit", block, message).at(inst).with("limit", Fact::Count(limit as u64))
     });
 }
@@ -111,7 +115,7 @@ pub(super) fn miss_repetition(
         let text = instruction_text(module, func, inst);
         let (rule, reason) = refusal(module, func, numbers, (inst, own), (earlier, other));
         let name = func.insts[earlier].dsts.first().map_or("", |&dst| &func.regs[dst].name);
-        let message = format!("`{text}` does what gave `{name}` its value, and stays: {reason}");
+        let message = format!("kept `{text}`, which repeats the operation of `{name}`: {reason}");
         Remark::missed(rule, block, message).at(inst).with("earlier", Fact::Text(name.into()))
     });
 }
@@ -126,23 +130,23 @@ fn refusal(
 ) -> (&'static str, String) {
     let class = Class::of(&func.insts[inst]);
     match class {
-        Class::Atomic => return ("atomic", "each time it changes memory".into()),
-        Class::Never => return ("volatile", "each time is one of its own".into()),
+        Class::Atomic => return ("atomic", "each execution changes memory".into()),
+        Class::Never => return ("volatile", "each execution may give another value".into()),
         _ if own.replaceable().is_none() => return ("enhanced-scope", "enhanced scope is off".into()),
-        _ if own.guard != other.guard => return ("guard", "it stands under another guard".into()),
+        _ if own.guard != other.guard => return ("guard", "its guard differs".into()),
         _ => {}
     }
     match class {
         Class::Load if own.content != other.content => {
             let change = own.work.expand().and_then(|place| numbers.change_between(place, earlier, inst));
             let reason = match change.filter(|&change| func.inst_block(change).is_some()) {
-                Some(change) => format!("`{}` may have written what it reads", instruction_text(module, func, change)),
-                None => "what it reads may have been written on some way here".into(),
+                Some(change) => format!("`{}` may change the loaded value", instruction_text(module, func, change)),
+                None => "a path between them may change the loaded value".into(),
             };
             ("memory", reason)
         }
         _ if func.insts[inst].dsts.len() > func.insts[earlier].dsts.len() => ("results", "it has more results".into()),
-        Class::Convergent | Class::Shuffle => ("lanes", "other lanes may be active here".into()),
-        _ => ("scope", "it is out of this mode's reach".into()),
+        Class::Convergent | Class::Shuffle => ("lanes", "the active lanes may differ".into()),
+        _ => ("scope", "its block is outside of this mode's scope".into()),
     }
 }
