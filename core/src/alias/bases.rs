@@ -12,18 +12,15 @@
 //! is taken for a plain number, as there. Beyond that, whatever is scaled or widened in an address
 //! that has an object counts its elements.
 //!
-//! Each register is looked at once; a chain of definitions ends after [`MAX_DEPTH`]. Whoever walks
-//! over a function anyhow, and comes to what dominates first, need not look at definitions again:
-//! [`BaseWalk`] is told of each as the walk comes to it. That is told of registers which are
-//! written once in the end; until then, of what wrote them last.
+//! Each register is visited once; a chain of definitions ends after [`MAX_DEPTH`].
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
 
-use crate::flow::Joins;
-use crate::ir::{Address, AddressBase, Flags, Function, Inst, InstData, Op, Operand, ParamType, Reg, Symbol, by_root};
+use crate::flow::Values;
+use crate::ir::{Address, AddressBase, Flags, Function, Inst, InstData, Op, Operand, ParamType, Reg, Symbol};
 use crate::symbolic::Base;
 
 /// Definitions that are followed one behind the other.
@@ -77,6 +74,16 @@ pub(crate) trait Definitions {
 
     /// Is it written anywhere?
     fn is_written(&self, reg: Reg) -> bool;
+}
+
+impl Definitions for &Values {
+    fn only(&self, reg: Reg) -> Option<Inst> {
+        self.single_definition(reg)
+    }
+
+    fn is_written(&self, reg: Reg) -> bool {
+        self.definition_count(reg) > 0
+    }
 }
 
 /// The bases of a function's addresses.
@@ -144,86 +151,6 @@ impl<'a, D: Definitions> Bases<'a, D> {
     }
 }
 
-/// The bases of the accesses that a walk down the dominator tree comes to.
-pub(crate) struct BaseWalk {
-    /// Origin by the last definition of each register that made anything but a plain number.
-    known: Vec<Origin>,
-    /// Those definitions, in the order of the walk.
-    makers: Vec<(Reg, Inst)>,
-}
-
-impl BaseWalk {
-    /// The walk begins.
-    pub fn new(func: &Function) -> BaseWalk {
-        let mut walk = BaseWalk { known: vec![Origin::Plain; func.regs.len()], makers: Vec::new() };
-        pointers(func).for_each(|(reg, origin)| walk.known[reg.index()] = origin);
-        walk
-    }
-
-    /// The walk comes to an instruction.
-    #[inline]
-    pub fn visit(&mut self, func: &Function, inst: Inst, data: &InstData) {
-        // Plain numbers make plain numbers, and most are.
-        let has_object = |arg: &Operand| match arg {
-            Operand::Reg(reg) => self.known[reg.index()] != Origin::Plain,
-            Operand::Symbol(_) => true,
-            _ => false,
-        };
-        if may_make_addresses(data.opcode.op)
-            && data.args.iter().any(has_object)
-            && let Some(dst) = data.dst()
-        {
-            self.visit_maker(func, inst, data, dst);
-        }
-    }
-
-    #[inline(never)]
-    fn visit_maker(&mut self, func: &Function, inst: Inst, data: &InstData, dst: Reg) {
-        let made = made_by(func, dst, data, |reg| self.known[reg.index()]).unwrap_or(Origin::Plain);
-        if made != Origin::Plain && data.guard.is_none() {
-            self.known[dst.index()] = made;
-            self.makers.push((dst, inst));
-        }
-    }
-
-    /// The base of an access that the walk comes to, as far as is known by then.
-    pub fn base(&self, func: &Function, address: &Address) -> Base {
-        let Start { base, is_alone } = Start::of(func, address);
-        let base = match base {
-            AddressBase::Absolute => Origin::Plain,
-            AddressBase::Symbol(symbol) => object(symbol),
-            AddressBase::Reg(reg) => self.known[reg.index()],
-        };
-        match base {
-            Origin::Object(base) if is_alone => base,
-            _ => match with_terms(func, base, address, |reg| self.known[reg.index()]) {
-                Origin::Object(base) => base,
-                _ => Base::Unknown,
-            },
-        }
-    }
-
-    /// The walk is over. If some register turned out to be written several times, nothing holds
-    /// that was told of it, or of what was made of it: then the bases are told anew, and true is
-    /// given.
-    pub fn settle(&mut self, func: &Function, joins: &Joins) -> bool {
-        let is_only = |&(reg, inst): &(Reg, Inst)| joins.single_definition(reg) == Some(inst);
-        let is_written = |reg| joins.definition_count(reg) != 0;
-        if self.makers.iter().all(is_only) && pointers(func).all(|(reg, _)| !is_written(reg)) {
-            return false;
-        }
-        self.known.fill(Origin::Plain);
-        for (reg, origin) in pointers(func).filter(|&(reg, _)| !is_written(reg)) {
-            self.known[reg.index()] = origin;
-        }
-        // What was plain is so still: it is made of plain numbers, and there are only more of those now.
-        for (reg, inst) in core::mem::take(&mut self.makers).into_iter().filter(is_only) {
-            self.visit_maker(func, inst, &func.insts[inst], reg);
-        }
-        true
-    }
-}
-
 /// The parameters that are pointers, and what they point to.
 fn pointers(func: &Function) -> impl Iterator<Item = (Reg, Origin)> {
     func.params.iter().enumerate().filter_map(|(place, param)| match (param.reg, param.ty) {
@@ -232,31 +159,7 @@ fn pointers(func: &Function) -> impl Iterator<Item = (Reg, Origin)> {
     })
 }
 
-/// May an operation make a number that has an object of numbers that have some?
-#[inline]
-fn may_make_addresses(op: Op) -> bool {
-    const ALL: [bool; Op::ALL.len()] = by_root!(makes_sums);
-    ALL[op as usize]
-}
-
-const fn makes_sums(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Mov
-            | Op::Cvta
-            | Op::Cvt
-            | Op::Add
-            | Op::Sub
-            | Op::Neg
-            | Op::Shl
-            | Op::Mul
-            | Op::MulWide
-            | Op::Mad
-            | Op::MadWide
-    )
-}
-
-/// Origin of an instruction's result, with the operands' given by `origin`; none where it is a plain number whatever
+/// What an instruction makes of its operands, of whose registers `origin` tells; none where it is a plain number whatever
 /// they are.
 fn made_by(func: &Function, reg: Reg, data: &InstData, mut origin: impl FnMut(Reg) -> Origin) -> Option<Origin> {
     let (opcode, bits) = (data.opcode, func.reg_types[reg].bits());

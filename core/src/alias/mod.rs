@@ -26,10 +26,10 @@ mod bases;
 mod classes;
 
 use crate::flow::{Definition, ValueNames, Values};
-use crate::ir::{AddressBase, FuncKind, Function, Inst, InstData, Module, Op, Operand, ParamType, Space, Symbol};
+use crate::ir::{FuncKind, Function, Inst, InstData, Module, Op, ParamType, Space, Symbol};
 use crate::symbolic::{Affine, AffineNames, Atom, Base, SymbolicAddress};
 
-pub(crate) use bases::{BaseWalk, Bases, Definitions, Start};
+pub(crate) use bases::{Bases, Definitions, Start};
 pub use classes::{AliasClass, AliasClasses};
 
 /// Do two accesses reach the same memory?
@@ -140,24 +140,6 @@ impl<'a> AliasAnalysis<'a> {
             reads: data.opcode.op.reads_memory(),
             writes: data.opcode.op.writes_memory(),
         })
-    }
-
-    /// Is it seen at once that two instructions have one memory operand, of the same names?
-    pub(crate) fn have_one_address(self, a: Inst, b: Inst) -> bool {
-        let place = |inst: Inst| self.func.insts[inst].args.iter().position(|arg| matches!(arg, Operand::Address(_)));
-        // Where it comes first, its names do.
-        if place(a) != Some(0) || place(b) != Some(0) {
-            return false;
-        }
-        let (Some(a_address), Some(b_address)) = (self.func.insts[a].address(), self.func.insts[b].address()) else {
-            return false;
-        };
-        let count = a_address.terms.len() + usize::from(matches!(a_address.base, AddressBase::Reg(_)));
-        let (a_names, b_names) = (self.values.operands(a), self.values.operands(b));
-        a_address.terms == b_address.terms
-            && a_address.base == b_address.base
-            && a_address.offset == b_address.offset
-            && a_names.get(..count) == b_names.get(..count)
     }
 
     /// May two accesses meet at that moment?

@@ -119,19 +119,14 @@ impl<'a> JoinFinder<'a> {
     }
 
     /// Places the joins.
-    pub fn finish(self, cfg: &'a Cfg) -> Joins {
-        self.finish_with(cfg, &mut None)
-    }
-
-    /// Finishes with frontiers that are computed on the first request and shared with the caller.
-    pub fn finish_with(mut self, cfg: &'a Cfg, frontier: &mut Option<IteratedFrontier<'a>>) -> Joins {
+    pub fn finish(mut self, cfg: &'a Cfg) -> Joins {
         self.scopes.retain(|(reg, _)| !self.regs[reg.index()].is_undominated);
         self.scopes.sort_unstable();
         for (reg, _) in &self.scopes {
             self.regs[reg.index()].has_scopes = true;
         }
         let candidates = self.line_up();
-        let pairs = self.find(cfg, frontier, &candidates);
+        let pairs = self.find(cfg, &candidates);
         let place_count = self.dominators.preorder().len();
         // By place; at one place registers rise already.
         let mut first = vec![0_u32; place_count + 1];
@@ -183,19 +178,14 @@ impl<'a> JoinFinder<'a> {
     }
 
     /// Place and register of each join, registers rising.
-    fn find(
-        &self,
-        cfg: &'a Cfg,
-        frontier: &mut Option<IteratedFrontier<'a>>,
-        candidates: &Candidates,
-    ) -> Vec<(u32, Reg)> {
+    fn find(&self, cfg: &'a Cfg, candidates: &Candidates) -> Vec<(u32, Reg)> {
         let dominators = self.dominators;
         if candidates.regs.is_empty() {
             return Vec::new();
         }
         let order = dominators.preorder();
         let blocks: Vec<Block> = candidates.places.iter().map(|&place| order[place as usize]).collect();
-        let frontier = frontier.get_or_insert_with(|| IteratedFrontier::new(cfg, dominators));
+        let mut frontier = IteratedFrontier::new(cfg, dominators);
         let (mut pairs, mut joins) = (Vec::new(), Vec::new());
         let mut scopes = self.scopes.iter().peekable();
         for (index, &(reg, first)) in candidates.regs.iter().enumerate() {
@@ -263,11 +253,6 @@ impl Joins {
     pub fn at(&self, place: u32) -> &[Reg] {
         let place = place as usize;
         &self.joined[self.first[place] as usize..self.first[place + 1] as usize]
-    }
-
-    /// How many joins there are.
-    pub fn len(&self) -> usize {
-        self.joined.len()
     }
 
     /// How many instructions write the register.

@@ -29,7 +29,6 @@ mod vectors;
 
 pub(crate) use dependences::Dependences;
 pub use divergence::{Cause, Divergence, DivergenceInput, Explanation, Source, Subject};
-pub(crate) use joins::{JoinFinder, Joins, subtree_end};
 pub(crate) use lane_groups::{LaneGroups, convergent_blocks};
 pub use liveness::Liveness;
 pub(crate) use nans::FloatResults;

@@ -110,10 +110,11 @@ struct Substitution<'a> {
 impl Substitution<'_> {
     /// The sum that a value is, read from a register of so many bits.
     fn value(&self, value: Value, bits: u32, extension: Extension, depth: u32) -> Affine {
-        if let Some(sum) = self.names.values.leaf(value).and_then(|leaf| self.leaf(leaf, bits, extension)) {
+        let AffineNames { func, values, .. } = self.names;
+        if let Some(sum) = values.leaf(value).and_then(|leaf| self.leaf(leaf, bits, extension)) {
             return sum;
         }
-        let AffineNames { func, values, .. } = self.names;
+        let value = values.representative(value);
         if depth > 0
             && self.steps.get() > 0
             && let Definition::Inst { inst, index: 0 } = values.definition(value)

@@ -39,8 +39,6 @@ pub use layout::{Insts, Layout};
 pub use module::{GlobalData, InitialAddress, Item, Module, Reference};
 #[doc(hidden)]
 pub use names::NameSpace;
-#[doc(hidden)]
-pub use opcode::by_root;
 pub use opcode::{AtomicOp, Cmp, Combine, FLAG_NAMES, Flags, Op, Opcode, PrmtMode, Rounding};
 pub use signature::{ArgKind, BARRIERS, DstKind, Signature};
 pub use special::{Axis, Special};

@@ -435,23 +435,6 @@ pub const FLAG_NAMES: &[(Flags, &str)] = &[
     (Flags::UNI, "uni"),
 ];
 
-/// A table of what a constant function says of each root, so that nothing is decided where it is asked.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! by_root {
-    ($find:path) => {{
-        let mut table = [$find($crate::ir::Op::ALL[0]); $crate::ir::Op::ALL.len()];
-        let mut index = 0;
-        while index < table.len() {
-            table[$crate::ir::Op::ALL[index] as usize] = $find($crate::ir::Op::ALL[index]);
-            index += 1;
-        }
-        table
-    }};
-}
-#[doc(hidden)]
-pub use by_root;
-
 /// A complete opcode, `setp.lt.and.ftz.f32` for instance.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Opcode {
@@ -528,14 +511,6 @@ impl Opcode {
         let atomic = self.atomic.map_or(AtomicOp::ALL.len() as u32, |atomic| atomic as u32);
         [self.op as u32 | types | modifiers, Opcode::comparison_word(self.cmp) | atomic << 8, self.flags.bits()]
     }
-
-    /// The second of those words, if it compares like that instead.
-    pub fn word_comparing(&self, cmp: Cmp) -> u32 {
-        Opcode { cmp: Some(cmp), ..*self }.words()[1]
-    }
-
-    /// The second word of what neither compares nor has an operation of [`AtomicOp`].
-    pub const PLAIN_WORD: u32 = Opcode::comparison_word(None) | (AtomicOp::ALL.len() as u32) << 8;
 
     const fn comparison_word(cmp: Option<Cmp>) -> u32 {
         match cmp {
@@ -662,6 +637,5 @@ mod tests {
                 assert_eq!(seconds.insert(opcode.words(), opcode), None, "the words of {opcode:?}");
             }
         }
-        assert_eq!(Opcode::new(Op::Add, Type::U32).words()[1], Opcode::PLAIN_WORD);
     }
 }

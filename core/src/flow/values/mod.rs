@@ -90,6 +90,11 @@ pub trait ValueNames {
     fn reg(&self, value: Value) -> Reg;
     /// The values of an instruction's operands without its guard, in their order.
     fn operands(&self, inst: Inst) -> &[Value];
+    /// The value that represents all values known to be equal to this one.
+    fn representative(&self, value: Value) -> Value {
+        value
+    }
+
     /// The constant, special register or symbol that the value is known to be, however wide it is read.
     fn leaf(&self, _value: Value) -> Option<&Operand> {
         None
@@ -345,6 +350,16 @@ impl Values {
             }
         }
         None
+    }
+
+    /// The number of instructions that write a register.
+    pub(crate) fn definition_count(&self, reg: Reg) -> u32 {
+        self.points.joins().definition_count(reg)
+    }
+
+    /// The only instruction that writes a register, if all reads of the register see that write.
+    pub(crate) fn single_definition(&self, reg: Reg) -> Option<Inst> {
+        self.points.joins().single_definition(reg)
     }
 
     /// The value of a register before an instruction. None where it has no name: what is there was never read from

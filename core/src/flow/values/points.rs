@@ -72,6 +72,11 @@ impl Points {
         Points { order, subtree_ends, place_slots, place_records, joins, events: OnceCell::new() }
     }
 
+    /// The joins of registers, and how often instructions write them.
+    pub fn joins(&self) -> &Joins {
+        &self.joins
+    }
+
     /// The value that a register holds at a point of these values. None where it has no name.
     pub fn value_at(&self, values: &Values, point: u32, reg: Reg) -> Option<Value> {
         self.events.get_or_init(|| Events::find(values, self)).at(values, point, reg)

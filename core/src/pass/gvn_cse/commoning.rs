@@ -1,189 +1,134 @@
-//! Replaces what has been computed before by a copy of it.
+//! Replacement of instructions by copies of values computed earlier.
 //!
 //! ```text
 //! x = add.u32 a, b              x = add.u32 a, b
 //! y = add.u32 b, a       ──▶    y = mov.u32 x
 //! ```
 //!
-//! Along the walk that numbers the values, every number has its *leader*: the first value of that number on the way down.
-//! An instruction whose numbers all have leaders copies from their registers. Where a leader's register has been written
-//! since, a register that holds a later value of that number serves as well; where none does, the leader is kept in a
-//! temporary, copied right behind its definition.
+//! Algorithm, for each block in preorder of the dominator tree:
+//! 1. Close the scopes that end here, which removes their holders, and open one for the block.
+//!    Enter its joins as holders of their numbers, if the mode allows.
+//! 2. If every result of an eligible instruction has a holder within the scope, copy from the
+//!    outermost one, the leader.
+//! 3. If the leader's register has been written since, copy from the innermost holder, or else from
+//!    a temporary that is written right after the leader's definition.
+//! 4. Otherwise enter the results as holders, and a stored register as a holder of the stored
+//!    value.
+//! 5. Remove a store that repeats what is in memory, and the store before one to the same place
+//!    that nothing can have read.
 //!
-//! Sound because the leader's definition dominates and its register holds the leader still, as the numbers of registers
-//! tell. No register holds anything else than before, so what was found out before a replacement stays true after it.
+//! Sound because a leader's definition dominates, and the value names tell whether its register
+//! still holds the value. A replacement changes no value of any register, so that all numbers
+//! remain right.
+//!
+//! Cost: O(instructions · log definitions of one register).
 
 use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
 use smallvec::SmallVec;
 
-use super::eligibility::Class;
 use super::expressions::Number;
 use super::memory::concerns_memory;
-use super::numbering::{Details, Numbered, Numbering};
+use super::numbers::ValueNumbers;
+use super::remarks;
 use super::report::Report;
 use super::scope::Scope;
+use super::scoped::ScopedStacks;
 use crate::edit::Rewrite;
+use crate::flow::Value;
 use crate::graph::Dominators;
-use crate::ir::{Block, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg};
+use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg};
 use crate::pass::copies::{overwritten_early, replace_by_copies};
-use crate::text::{constant_text, instruction_text};
-use crate::trace::{Fact, Place, Remark};
+use crate::trace::Place;
 use crate::view::View;
 
-/// Replaces all that can be, within a scope. At most `limit` eligible instructions are looked at.
+/// Replaces all repetitions within a scope. Looks up at most `limit` eligible instructions.
 pub(super) fn replace_repetitions(
     view: &mut View<'_>,
     dominators: &Dominators,
-    numbering: Numbering<'_>,
+    numbers: &ValueNumbers,
     scope: &Scope,
     limit: usize,
 ) {
     let mut walk = Walk {
         dominators,
-        numbering,
+        numbers,
         scope,
-        leaders: Vec::with_capacity(view.func().insts.len() + view.func().regs.len()),
-        latest: Vec::new(),
-        undo: Vec::new(),
-        works: Vec::new(),
+        holders: ScopedStacks::new(numbers.count()),
+        works: SecondaryMap::new(),
         temporaries: BTreeMap::new(),
         unread: None,
         limit,
-        limit_is_told: false,
-        left: limit,
+        lookups: 0,
         report: Report::new(dominators, scope),
     };
-    let mut open: Vec<(usize, usize, Block)> = Vec::new();
-    let mut joins: Vec<(Reg, Number)> = Vec::new();
-    for index in 0..walk.numbering.block_count() {
-        while let Some((_, first, left)) = open.pop_if(|(end, ..)| *end <= index) {
-            walk.take_back(first);
-            walk.report.close(view, left);
+    let mut open: Vec<Block> = Vec::new();
+    for (place, &block) in dominators.preorder().iter().enumerate() {
+        while walk.holders.close(place) {
+            open.pop().into_iter().for_each(|closed| walk.report.close(view, closed));
         }
-        let block = walk.numbering.enter(index, |reg, number| joins.push((reg, number)));
-        open.push((index + dominators.subtree(block).len(), walk.undo.len(), block));
+        walk.holders.open(place + dominators.subtree(block).len());
+        open.push(block);
         walk.report.open(view, block);
-        for (reg, number) in joins.drain(..) {
-            let holder = Holder { reg, number, maker: Maker::join(block), block };
-            walk.report.note_join(view, block, holder);
-            if scope.has_joins() {
-                walk.hold(view.func(), block, number, (reg, number, holder.maker));
-            }
-        }
+        walk.joins(block);
         walk.block(view, block);
-        walk.numbering.leave(block);
     }
-    open.into_iter().rev().for_each(|(.., left)| walk.report.close(view, left));
+    open.into_iter().rev().for_each(|closed| walk.report.close(view, closed));
 }
 
-/// A value of some number: where it was defined, and in which register it is.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// A register that holds a value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Holder {
-    pub reg: Reg,
-    /// The number that the register holds with it: another one if it was written under a guard.
-    pub number: Number,
-    pub maker: Maker,
-    /// The block in which it comes to hold the value. Not asked from the maker, which is far away when it is looked for.
+    pub value: Value,
+    /// The block from which on it is known to hold the value.
     pub block: Block,
-}
-
-/// An instruction, or the beginning of a block where definitions meet; that has the uppermost bit set.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Maker(u32);
-
-const JOIN: u32 = 1 << 31;
-
-impl Maker {
-    /// Nothing.
-    const NONE: Maker = Maker(u32::MAX);
-
-    fn inst(inst: Inst) -> Maker {
-        Maker(inst.as_u32())
-    }
-
-    fn join(block: Block) -> Maker {
-        Maker(JOIN | block.as_u32())
-    }
-
-    /// The instruction, or else the block.
-    pub fn place(self) -> Result<Inst, Block> {
-        if self.0 & JOIN == 0 { Ok(Inst::from_u32(self.0)) } else { Err(Block::from_u32(self.0 & !JOIN)) }
-    }
+    /// The instruction after which it does: the defining one, or a store; none at the start of the
+    /// block.
+    pub inst: Option<Inst>,
 }
 
 impl Holder {
-    fn none() -> Holder {
-        Holder { reg: Reg::from_u32(0), number: Number(0), maker: Maker::NONE, block: Block::from_u32(0) }
+    /// False if its instruction, a store, has been removed.
+    fn is_in(&self, func: &Function) -> bool {
+        self.inst.is_none_or(|inst| func.inst_block(inst).is_some())
     }
+}
 
-    /// Is its maker still there?
-    fn is_there(self, func: &Function) -> bool {
-        self.maker.place().is_err() || self.maker.place().is_ok_and(|inst| func.inst_block(inst).is_some())
-    }
+/// The place that a copy reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    Register(Reg),
+    /// A temporary that is not created yet.
+    Temporary(Holder),
 }
 
 struct Walk<'a> {
     dominators: &'a Dominators,
-    numbering: Numbering<'a>,
+    numbers: &'a ValueNumbers,
     scope: &'a Scope,
-    /// Leader of each number: the first value of it within reach on the path down to the open block, or one that is out of date, as it
-    /// stands in a block that does not dominate the open one.
-    leaders: Vec<Leader>,
-    /// The last values of numbers, where there are several of one.
-    latest: Vec<Holder>,
-    /// Former leader and latest holder, where they dominate the block in which they were changed.
-    undo: Vec<(Number, Holder, Holder)>,
-    /// Instruction that did each work, by its number; empty while the trace is off.
-    works: Vec<Option<Worker>>,
-    /// Temporaries that keep leaders.
-    temporaries: BTreeMap<(Maker, Reg), Reg>,
-    /// The last store of the open block, and its address, as long as nobody may have read what it stored.
-    unread: Option<(Inst, u32)>,
+    /// Registers that came to hold each number, in the blocks that dominate the open one.
+    holders: ScopedStacks<Holder>,
+    /// First instruction that did each work; only for remarks.
+    works: SecondaryMap<Number, PackedOption<Inst>>,
+    /// Temporaries that keep the values of leaders.
+    temporaries: BTreeMap<Holder, Reg>,
+    /// Last store of the open block and its place, while nothing can have read it.
+    unread: Option<(Inst, Number)>,
+    /// Eligible instructions that may be looked up, and that were.
     limit: usize,
-    limit_is_told: bool,
-    /// Eligible instructions that may still be looked at.
-    left: usize,
+    lookups: usize,
     report: Report<'a>,
 }
 
-/// The first value of a number, and where its last one is kept, if there are several.
-#[derive(Clone, Copy)]
-struct Leader {
-    holder: Holder,
-    latest: u32,
-}
-
-/// There is only one.
-const ALONE: u32 = u32::MAX;
-
-/// An instruction and what is known of it.
-#[derive(Clone, Copy)]
-struct Worker {
-    inst: Inst,
-    numbered: Numbered,
-    details: Details,
-}
-
-/// Source of a value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
-    /// A register that holds it.
-    Register(Reg),
-    /// A temporary that is still to be made.
-    Temporary(Holder),
-}
-
 impl Walk<'_> {
-    /// Takes back what was learnt behind that place of `undo`.
-    fn take_back(&mut self, first: usize) {
-        for (number, leader, latest) in self.undo.drain(first..).rev() {
-            let slot = &mut self.leaders[number.0 as usize];
-            slot.holder = leader;
-            self.latest[slot.latest as usize] = latest;
+    fn joins(&mut self, block: Block) {
+        for value in self.numbers.values().joins(block).filter(|_| self.scope.has_joins()) {
+            if let Some(number) = self.numbers.of_value(value) {
+                self.holders.push(number, Holder { value, block, inst: None });
+            }
         }
     }
 
@@ -192,349 +137,182 @@ impl Walk<'_> {
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
-            let Some(numbered) = self.numbering.number(view.func(), block, inst) else {
-                self.note_store(view, block, inst);
+            if self.numbers.stored(inst).is_some() {
+                self.store(view, block, inst);
                 continue;
-            };
-            let own = Worker { inst, numbered, details: self.numbering.details() };
-            let earlier = if view.is_traced() { self.note_work(view.func(), own) } else { None };
-            let expression = self.report.expression(view, &self.numbering, inst);
-            let dsts = view.func().insts[inst].dsts.clone();
-            let mut is_there = true;
-            if let Some(first) = numbered.replaceable() {
-                if self.left == 0 {
-                    self.tell_limit(view, block, inst);
-                    return;
-                }
-                self.left -= 1;
-                if (first.0..).take(dsts.len()).all(|number| self.is_held(view.func(), block, number)) {
-                    self.replace(view, block, inst, first);
-                    is_there = view.func().inst_block(inst).is_some();
-                } else if let Some(constant) = self.loaded_constant(view.func(), inst, first) {
-                    replace_by_constant(view, block, inst, constant);
-                } else if let Some(earlier) = earlier {
-                    self.tell_refusal(view, block, own, earlier);
-                }
-            } else if let Some(earlier) = earlier {
-                self.tell_refusal(view, block, own, earlier);
             }
-            if self.unread.is_some() && concerns_memory(view.func().insts[inst].opcode.op) {
+            if !self.instruction(view, block, inst) {
+                return;
+            }
+            // A load that was replaced reads no memory any more.
+            if concerns_memory(view.func().insts[inst].opcode.op) {
                 self.unread = None;
-            }
-            for (index, &reg) in (0..).zip(&dsts) {
-                let number = self.numbering.write(numbered, index, reg);
-                let maker = Maker::inst(inst);
-                let first = numbered.replaceable().map(|first| Number(first.0 + index));
-                if view.is_traced() {
-                    let holder = Holder { reg, number, maker, block };
-                    self.report.note_write(view, block, holder, first, (index, &expression));
-                }
-                if let Some(first) = first.filter(|_| is_there) {
-                    self.hold(view.func(), block, first, (reg, number, maker));
-                }
             }
         }
     }
 
-    /// A register that was stored holds its value here, if nobody else does. What was stored before, and nobody may have
-    /// read, goes away, and so does a store of what memory holds already.
-    fn note_store(&mut self, view: &mut View<'_>, block: Block, inst: Inst) {
-        let Some(stored) = self.numbering.take_stored() else {
-            if self.unread.is_some() && concerns_memory(view.func().insts[inst].opcode.op) {
-                self.unread = None;
+    /// Replaces an instruction, or enters its results. False if the limit is reached.
+    fn instruction(&mut self, view: &mut View<'_>, block: Block, inst: Inst) -> bool {
+        if self.numbers.of(inst).is_none() {
+            return true;
+        }
+        let earlier = self.earlier_work(view, inst);
+        let expression = self.report.expression(view, self.numbers, inst);
+        let results = self.numbers.results(inst);
+        if results.is_some() {
+            if self.lookups == self.limit {
+                remarks::miss_beyond_limit(view, block, inst, self.limit);
             }
-            return;
-        };
-        if stored.is_repeated && stored.value.is_none_or(|(_, number)| self.is_held(view.func(), block, number.0)) {
-            return remove_repeated(view, block, inst);
+            self.lookups += 1;
+            if self.lookups > self.limit {
+                return false;
+            }
         }
-        if let Some((reg, number)) = stored.value
-            && !self.is_held(view.func(), block, number.0)
-        {
-            self.hold(view.func(), block, number, (reg, number, Maker::inst(inst)));
+        let leaders: Option<SmallVec<[Holder; 2]>> = results
+            .as_ref()
+            .and_then(|results| results.iter().map(|&number| self.leader(view.func(), block, number)).collect());
+        if let (Some(results), Some(leaders)) = (&results, leaders) {
+            self.replace(view, (block, inst), results, &leaders);
+        } else if let Some(constant) = self.loaded_constant(view.func(), inst) {
+            replace_by_constant(view, block, inst, constant);
+        } else if let Some(earlier) = earlier {
+            remarks::miss_repetition(view, self.numbers, (block, inst), earlier);
         }
-        let before = self.unread.replace((inst, stored.address));
-        if let Some((earlier, _)) = before.filter(|&(_, address)| address == stored.address) {
-            remove_overwritten(view, block, earlier, inst);
+        let is_in = view.func().inst_block(inst).is_some();
+        for (index, &value) in self.numbers.values().defined(inst).iter().enumerate() {
+            let holder = Holder { value, block, inst: Some(inst) };
+            let result = results.as_ref().map(|results| results[index]);
+            if let Some(expression) = &expression {
+                self.report.note_write(view, self.numbers, holder, result, (index, expression));
+            }
+            if let Some(result) = result.filter(|_| is_in) {
+                self.holders.push(result, holder);
+            }
+        }
+        true
+    }
+
+    /// Removes a store that repeats what is in memory, or else the unread store before it to the
+    /// same place. The stored register holds the value, if no other one does.
+    fn store(&mut self, view: &mut View<'_>, block: Block, inst: Inst) {
+        let Some(stored) = self.numbers.stored(inst) else { return };
+        let number = stored.value.and_then(|value| Some((value, self.numbers.of_value(value)?)));
+        let unheld = number.filter(|&(_, number)| self.leader(view.func(), block, number).is_none());
+        if stored.is_repeated && unheld.is_none() {
+            return remarks::repeated_store(view, block, inst).remove(inst);
+        }
+        if let Some((value, number)) = unheld {
+            self.holders.push(number, Holder { value, block, inst: Some(inst) });
+        }
+        let before = self.unread.replace((inst, stored.place));
+        if let Some((earlier, _)) = before.filter(|&(_, place)| place == stored.place) {
+            remarks::overwritten_store(view, block, earlier, inst).remove(earlier);
         }
     }
 
-    /// The constant that a load finds, since it was stored there.
-    fn loaded_constant(&self, func: &Function, inst: Inst, number: Number) -> Option<u64> {
-        if !self.numbering.forwards_stores() {
-            return None;
-        }
+    /// The outermost holder of a number within the scope.
+    fn leader(&self, func: &Function, block: Block, number: Number) -> Option<Holder> {
+        let holders = self.holders.get(number);
+        let first = holders.partition_point(|holder| !self.scope.reaches(self.dominators, holder.block, block));
+        holders[first..].iter().copied().find(|holder| holder.is_in(func))
+    }
+
+    /// The constant that a load finds, because it was stored there.
+    fn loaded_constant(&self, func: &Function, inst: Inst) -> Option<u64> {
+        let number = self.numbers.of(inst).and_then(|numbered| numbered.replaceable())?;
         let data = &func.insts[inst];
-        if data.opcode.op == Op::Ld && data.dsts.len() == 1 { self.numbering.constant(number) } else { None }
+        self.numbers.constant(number).filter(|_| data.opcode.op == Op::Ld && data.dsts.len() == 1)
     }
 
-    /// Notes who did an instruction's work first, and gives who did it before.
-    fn note_work(&mut self, func: &Function, own: Worker) -> Option<Worker> {
-        let work = own.details.work?.0 as usize;
-        if work >= self.works.len() {
-            self.works.resize(work + 1, None);
+    /// The first instruction that dominates this one and does the same work. Notes this one if
+    /// there is none.
+    fn earlier_work(&mut self, view: &View<'_>, inst: Inst) -> Option<Inst> {
+        let work = self.numbers.of(inst)?.work.expand().filter(|_| view.is_traced())?;
+        let block = |inst| view.func().inst_block(inst);
+        let dominates = |earlier: &Inst| Some(self.dominators.dominates(block(*earlier)?, block(inst)?));
+        let earlier = self.works[work].expand().filter(|earlier| dominates(earlier) == Some(true));
+        if earlier.is_none() {
+            self.works[work] = inst.into();
         }
-        let slot = &mut self.works[work];
-        let before = slot.filter(|before| {
-            let (from, to) = (func.inst_block(before.inst), func.inst_block(own.inst));
-            from.zip(to).is_some_and(|(from, to)| self.dominators.dominates(from, to))
-        });
-        if before.is_none() {
-            *slot = Some(own);
-        }
-        before
+        earlier
     }
 
-    /// Says once that the pass looks at nothing more.
-    fn tell_limit(&mut self, view: &mut View<'_>, block: Block, inst: Inst) {
-        if core::mem::replace(&mut self.limit_is_told, true) {
-            return;
-        }
-        let (module, limit) = (view.module(), self.limit);
-        view.miss(|func| {
-            let text = instruction_text(module, func, inst);
-            let message = format!("`{text}` and what follows is not looked at: {limit} instructions were");
-            Remark::missed("limit", block, message).at(inst).with("limit", Fact::Count(limit as u64))
-        });
-    }
-
-    /// Says why an instruction stays although another one does the same work.
-    fn tell_refusal(&self, view: &mut View<'_>, block: Block, own: Worker, earlier: Worker) {
-        let module = view.module();
-        view.miss(|func| {
-            let text = instruction_text(module, func, own.inst);
-            let (rule, why) = self.refusal(module, func, own, earlier);
-            let name = func.insts[earlier.inst].dsts.first().map_or("", |&dst| &func.regs[dst].name);
-            let message = format!("`{text}` does what gave `{name}` its value, and stays: {why}");
-            Remark::missed(rule, block, message).at(own.inst).with("earlier", Fact::Text(name.into()))
-        });
-    }
-
-    /// Why an instruction is not replaced by an earlier one that does the same work.
-    fn refusal(&self, module: &Module, func: &Function, own: Worker, earlier: Worker) -> (&'static str, String) {
-        let class = Class::of(&func.insts[own.inst]);
-        match class {
-            Class::Atomic => return ("atomic", "each time it changes memory".into()),
-            Class::Never => return ("volatile", "each time is one of its own".into()),
-            _ if own.numbered.replaceable().is_none() => return ("enhanced-scope", "enhanced scope is off".into()),
-            _ => {}
-        }
-        if own.numbered.guard != earlier.numbered.guard {
-            return ("guard", "it is under another guard".into());
-        }
-        match (class, own.details.state, earlier.details.state) {
-            (Class::Load, Some(now), Some(before)) if now != before => {
-                let changed = [(now.memory, before.memory), (now.barrier, before.barrier), (now.call, before.call)];
-                let state = changed.iter().find(|(now, before)| now != before).map_or(0, |&(now, _)| now);
-                let who = self.numbering.maker(state).filter(|&maker| func.inst_block(maker).is_some());
-                let why = match who {
-                    Some(maker) => {
-                        format!("`{}` may have written what it reads", instruction_text(module, func, maker))
-                    }
-                    None => "what it reads may have been written on some way here".into(),
-                };
-                ("memory", why)
+    /// Copies an instruction's results from their leaders, if copies can do its work.
+    fn replace(&mut self, view: &mut View<'_>, (block, inst): (Block, Inst), results: &[Number], leaders: &[Holder]) {
+        let mut sources: SmallVec<[Source; 2]> = SmallVec::new();
+        for (&number, &leader) in results.iter().zip(leaders) {
+            if self.numbers.of_value(leader.value) == Some(number) {
+                self.report.mention(view, self.numbers, leader.value);
             }
-            _ if func.insts[own.inst].dsts.len() > func.insts[earlier.inst].dsts.len() => {
-                ("results", "it has more results".into())
-            }
-            (Class::Convergent | Class::Shuffle, ..) => ("lanes", "other lanes may be active here".into()),
-            _ => ("scope", "it is out of this mode's reach".into()),
+            sources.push(self.source(view.func(), inst, number, leader));
         }
-    }
-
-    /// Notes that a value of a number is there from here on: where a [`Holder`] of these three holds it. Numbers rise along
-    /// the walk, so most of them are new.
-    ///
-    /// The three come one by one: a record that is put together in memory and read again as a whole has to wait until what
-    /// was written before it has reached the cache.
-    #[inline(always)]
-    fn hold(&mut self, func: &Function, block: Block, number: Number, (reg, held, maker): (Reg, Number, Maker)) {
-        let place = number.0 as usize;
-        if place < self.leaders.len() {
-            return self.hold_again(func, block, number, reg, held, maker);
+        let shown = self.report.shown(results[0]);
+        if let Err(reason) = self.can_copy(view.func(), inst, &sources) {
+            return remarks::miss_copy(view, block, inst, shown, reason);
         }
-        self.leaders.resize(place, Leader { holder: Holder::none(), latest: ALONE });
-        self.leaders.push(Leader { holder: Holder { reg, number: held, maker, block }, latest: ALONE });
-    }
-
-    /// Holds a number again that may have had a leader.
-    fn hold_again(&mut self, func: &Function, block: Block, number: Number, reg: Reg, held: Number, maker: Maker) {
-        let holder = Holder { reg, number: held, maker, block };
-        let place = number.0 as usize;
-        let Leader { holder: before, latest } = self.leaders[place];
-        if before.maker == Maker::NONE || !self.dominates(func, before, block) {
-            self.leaders[place].holder = holder;
-            return;
-        }
-        // What is out of reach here is so further down.
-        if !self.is_within_reach(before, block) {
-            self.leaders[place].holder = holder;
-        }
-        if latest == ALONE {
-            self.leaders[place].latest = self.latest.len() as u32;
-            self.latest.push(holder);
-            self.undo.push((number, before, before));
-        } else {
-            let latest = core::mem::replace(&mut self.latest[latest as usize], holder);
-            self.undo.push((number, before, latest));
-        }
-    }
-
-    fn dominates(&self, func: &Function, holder: Holder, block: Block) -> bool {
-        // A store that a register was held by may have been taken out since.
-        self.dominators.dominates(holder.block, block) && (!self.numbering.forwards_stores() || holder.is_there(func))
-    }
-
-    fn is_within_reach(&self, holder: Holder, block: Block) -> bool {
-        self.scope.reaches(self.dominators, holder.block, block)
-    }
-
-    /// Has a number a leader within reach?
-    fn is_held(&self, func: &Function, block: Block, number: u32) -> bool {
-        self.leaders.get(number as usize).is_some_and(|&Leader { holder: leader, .. }| {
-            leader.maker != Maker::NONE && self.dominates(func, leader, block) && self.is_within_reach(leader, block)
-        })
-    }
-
-    /// Copies an instruction's results from where they have been computed before, if that can be.
-    fn replace(&mut self, view: &mut View<'_>, block: Block, inst: Inst, first: Number) {
-        let count = view.func().insts[inst].dsts.len();
-        let numbers = (first.0..).take(count).map(Number);
-        for number in numbers.clone() {
-            self.report.mention_holder(view, number, self.leaders[number.0 as usize].holder);
-        }
-        let shown = self.report.shown(first);
-        let sources: SmallVec<[Source; 2]> = numbers.map(|number| self.source(view.func(), block, number)).collect();
-        if let Err(why) = self.can_copy(view.func(), &view.func().insts[inst], &sources) {
-            let module = view.module();
-            view.miss(|func| {
-                let text = instruction_text(module, func, inst);
-                Remark::missed("repeated", block, format!("`{text}` has been computed before and stays: {why}"))
-                    .at(inst)
-                    .with("number", Fact::Count(shown))
-            });
-            return;
-        }
-        let leader = self.leaders[first.0 as usize].holder;
-        let module = view.module();
-        let mut rewrite = view.rewrite(|func| {
-            let text = instruction_text(module, func, inst);
-            let scope = leader.block;
-            let name = &func.regs[leader.reg].name;
-            let at = &func.blocks[scope].name;
-            let kept = match sources[0] {
-                Source::Temporary(_) => ", which is kept in a temporary because its register is written again",
-                Source::Register(_) => "",
-            };
-            Remark::applied("repeated", block, format!("`{text}` is what `{name}` was given in `{at}`{kept}"))
-                .at(inst)
-                .with("number", Fact::Count(shown))
-                .with("leader", Fact::Text(name.clone()))
-                .with("scope", Fact::Block(scope))
-        });
+        let mut rewrite = remarks::repetition(view, self.numbers, (block, inst), (leaders[0], sources[0]), shown);
         let mut registers: SmallVec<[Reg; 2]> = SmallVec::new();
         for source in sources {
             registers.push(match source {
                 Source::Register(reg) => reg,
-                Source::Temporary(holder) => {
-                    let kept = keep(&mut rewrite, holder);
-                    self.temporaries.insert((holder.maker, holder.reg), kept);
-                    kept
+                Source::Temporary(leader) => {
+                    let kept = keep(&mut rewrite, self.numbers.values().reg(leader.value), leader);
+                    *self.temporaries.entry(leader).or_insert(kept)
                 }
             });
         }
         replace_by_copies(&mut rewrite, inst, &registers);
     }
 
-    /// Source of a number's value at this point of the walk.
-    fn source(&self, func: &Function, block: Block, number: Number) -> Source {
-        let Leader { holder: leader, latest } = self.leaders[number.0 as usize];
-        let still_holds = |holder: Holder| self.numbering.held(holder.reg) == Some(holder.number);
-        if still_holds(leader) {
-            return Source::Register(leader.reg);
+    /// The place that a copy at an instruction reads a value from.
+    fn source(&self, func: &Function, inst: Inst, number: Number, leader: Holder) -> Source {
+        let values = self.numbers.values();
+        let held = |reg| self.numbers.of_value(values.before(func, inst, reg)?);
+        let latest = self.holders.get(number).last().filter(|holder| holder.is_in(func));
+        for &Holder { value, .. } in [Some(&leader), latest].into_iter().flatten() {
+            if held(values.reg(value)) == self.numbers.of_value(value) {
+                return Source::Register(values.reg(value));
+            }
         }
-        // The latest one may stand in a block that the walk has left.
-        let latest = self.latest.get(latest as usize);
-        if let Some(latest) = latest.filter(|&&latest| still_holds(latest) && self.dominates(func, latest, block)) {
-            return Source::Register(latest.reg);
-        }
-        let kept = self.temporaries.get(&(leader.maker, leader.reg));
-        kept.map_or(Source::Temporary(leader), |&kept| Source::Register(kept))
+        self.temporaries.get(&leader).map_or(Source::Temporary(leader), |&kept| Source::Register(kept))
     }
 
-    /// Can copies from those sources, one after the other, do the instruction's work?
-    fn can_copy(&self, func: &Function, data: &InstData, sources: &[Source]) -> Result<(), &'static str> {
-        let types = |source: &Source| match source {
+    /// Whether copies from those sources, one after the other, do an instruction's work.
+    fn can_copy(&self, func: &Function, inst: Inst, sources: &[Source]) -> Result<(), &'static str> {
+        let data = &func.insts[inst];
+        let ty = |source: &Source| match source {
             Source::Register(reg) => func.reg_types[*reg],
-            Source::Temporary(holder) => func.reg_types[holder.reg],
+            Source::Temporary(leader) => func.reg_types[self.numbers.values().reg(leader.value)],
         };
-        if data.dsts.iter().zip(sources).any(|(&dst, source)| !types(source).agrees_with(func.reg_types[dst])) {
-            return Err("it has another type");
+        if data.dsts.iter().zip(sources).any(|(&dst, source)| !ty(source).agrees_with(func.reg_types[dst])) {
+            return Err("its type differs");
         }
-        let registers: SmallVec<[Option<Reg>; 2]> = sources
-            .iter()
-            .map(|source| match source {
-                Source::Register(reg) => Some(*reg),
-                Source::Temporary(_) => None,
-            })
-            .collect();
+        let register = |source: &Source| match source {
+            Source::Register(reg) => Some(*reg),
+            Source::Temporary(_) => None,
+        };
+        let registers: SmallVec<[Option<Reg>; 2]> = sources.iter().map(register).collect();
         if overwritten_early(data, &registers).is_some() {
-            return Err("copies one after the other would overwrite what the next one reads");
+            return Err("a copy would overwrite the source of the next one");
         }
         Ok(())
     }
 }
 
-fn remove_repeated(view: &mut View<'_>, block: Block, inst: Inst) {
-    let module = view.module();
-    let mut rewrite = view.rewrite(|func| {
-        let text = instruction_text(module, func, inst);
-        Remark::applied("repeated-store", block, format!("removed `{text}`: memory already holds this value")).at(inst)
-    });
-    rewrite.remove(inst);
-}
-
-fn remove_overwritten(view: &mut View<'_>, block: Block, inst: Inst, later: Inst) {
-    let module = view.module();
-    let mut rewrite = view.rewrite(|func| {
-        let [text, later] = [inst, later].map(|inst| instruction_text(module, func, inst));
-        let message = format!("removed `{text}`: `{later}` overwrites it before any read");
-        Remark::applied("overwritten-store", block, message).at(inst)
-    });
-    rewrite.remove(inst);
-}
-
 fn replace_by_constant(view: &mut View<'_>, block: Block, inst: Inst, constant: u64) {
-    let module = view.module();
-    let mut rewrite = view.rewrite(|func| {
-        let text = instruction_text(module, func, inst);
-        let ty = func.insts[inst].opcode.ty;
-        let message = format!("`{text}` loads {}, which was stored there", constant_text(constant, ty));
-        Remark::applied("stored", block, message).at(inst)
-    });
+    let mut rewrite = remarks::stored_constant(view, block, inst, constant);
     let data = rewrite.func().insts[inst].clone();
-    if let Some(dst) = data.dst() {
-        let copy = InstData::new(Opcode::mov(data.opcode.ty), [dst], [Operand::Const(constant)]);
-        rewrite.replace(inst, InstData { guard: data.guard, ..copy });
-    }
+    let copy = InstData::new(Opcode::mov(data.opcode.ty), data.dst(), [Operand::Const(constant)]);
+    rewrite.replace(inst, copy.guarded(data.guard));
 }
 
-/// Keeps a value in a new temporary, right behind its definition.
-fn keep(rewrite: &mut Rewrite<'_, '_>, holder: Holder) -> Reg {
-    let ty = rewrite.func().reg_types[holder.reg];
+/// Keeps the value of a register in a new temporary, from the place on where the leader holds it.
+fn keep(rewrite: &mut Rewrite<'_, '_>, reg: Reg, leader: Holder) -> Reg {
+    let ty = rewrite.func().reg_types[reg];
     let kept = rewrite.create_temporary(ty);
-    let copy = InstData::new(Opcode::mov(ty), [kept], [Operand::Reg(holder.reg)]);
-    match holder.maker.place() {
-        Err(block) => {
-            rewrite.prepend(block, copy);
-        }
-        Ok(maker) => {
-            if let Some(block) = rewrite.func().inst_block(maker) {
-                let before = rewrite.func().layout.next_inst(maker);
-                rewrite.insert(Place { block, before }, copy);
-            }
-        }
-    }
+    let layout = &rewrite.func().layout;
+    let before = leader.inst.map_or(layout.first_inst(leader.block), |inst| layout.next_inst(inst));
+    let copy = InstData::new(Opcode::mov(ty), [kept], [Operand::Reg(reg)]);
+    rewrite.insert(Place { block: leader.block, before }, copy);
     kept
 }

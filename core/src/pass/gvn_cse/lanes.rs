@@ -1,39 +1,52 @@
-//! Places with the same active lanes.
+//! Regions of blocks in which the same lanes are certain to be active.
 //!
 //! ```text
 //! a: vote …              region 0
 //!    br u, b, c          u is uniform
 //! b: vote …   c: …       regions 1, 2
-//! d: vote …              region 0: whoever was in a comes to d, all together
+//! d: vote …              region 0: all lanes of a come to d together
 //! ```
 //!
-//! A block belongs to the region of its immediate dominator if it post-dominates it, both are in the same loops, and no
-//! branch between them can part lanes. Then the lanes that leave the dominator together enter the block together, as
-//! often as the dominator ran. A lane may also end its thread inside a call, and under a guard lanes may wait
-//! that others do not wait for, so both end a region.
+//! Algorithm:
+//! 1. Mark the blocks that may part lanes: by a divergent branch, by a call, in which lanes may
+//!    end, or by waiting under a guard.
+//! 2. Count the marked blocks along the preorder of the dominator tree. The blocks between a block
+//!    and its immediate dominator are those of the dominator's subtree without the block's own.
+//! 3. A block is in the region of its immediate dominator if it post-dominates the dominator, both
+//!    are in the same loops, and no block between them is marked.
 //!
-//! Between a block and its immediate dominator lies what the dominator's subtree holds and the block's does not, so
-//! counting branches along the preorder answers for all blocks in linear time.
+//! Sound because the lanes that leave the dominator then enter the block together, as often as the
+//! dominator runs.
 //!
-//! Source: ptxas page, GPU-Specific CSE Constraints; divergence after B. Coutinho and others, PACT 2011.
+//! Cost: O(instructions).
+//!
+//! Source: ptxas page, GPU-Specific CSE Constraints; divergence after B. Coutinho and others, PACT
+//! 2011.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
 
+use super::eligibility::Class;
 use crate::ir::{Block, InstData};
 use crate::view::View;
 
 /// The regions of all blocks.
 #[derive(Default)]
-pub(in crate::pass) struct Regions {
+pub(super) struct Regions {
     of_block: Vec<u32>,
 }
 
 impl Regions {
-    /// The regions of a function.
+    /// The regions of a function. Without several operations across lanes there is nothing to
+    /// compare, and one region.
     pub fn compute(view: &mut View<'_>) -> Regions {
+        let insts = view.func().block_order().flat_map(|block| view.func().block_insts(block));
+        let classes = insts.map(|inst| Class::of(&view.func().insts[inst]));
+        if classes.filter(|class| matches!(class, Class::Convergent | Class::Shuffle)).nth(1).is_none() {
+            return Regions::default();
+        }
         let (dominators, post_dominators, loops) = (view.dominators(), view.post_dominators(), view.loops());
         let divergence = view.divergence();
         let func = view.func();
@@ -69,7 +82,8 @@ impl Regions {
     }
 }
 
-/// True if other lanes may run what follows: those that have not ended in a call, or that a guard spared from waiting?
-pub(in crate::pass) fn may_lose_lanes(data: &InstData) -> bool {
+/// True if fewer or more lanes may run what follows: some may end in a call, or wait while a guard
+/// spares others.
+pub(super) fn may_lose_lanes(data: &InstData) -> bool {
     data.opcode.op.is_call() || (data.guard.is_some() && data.may_wait())
 }

@@ -1,316 +1,309 @@
-//! Last writers of the memory that a load reads.
+//! Versions of memory: the definition that a load reads, and the one that a store makes.
 //!
 //! ```text
-//!     ld x[i]          state 0: what it was on entry
-//!     st x[i + 1], v   state 1
-//!     ld x[i]          state 0: the store did not meet it
-//!     bar.sync         state 2 of everything that other threads may write
-//!     ld x[i]          state 0, after barrier 2
+//!     ld x[i]          version 0: memory on entry
+//!     st x[i + 1], v   version 1
+//!     ld x[i]          version 0: the store writes another address
+//!     bar.sync         version 2: other threads may have written
+//!     ld x[i]          version 2
 //! ```
 //!
-//! Memory is treated as a few variables, one for each class of accesses that never meets another one
-//! ([`crate::alias::AliasClasses`]), one for barriers and what acquires, and one for calls. Whatever may write one of
-//! them defines it anew, and where different definitions meet there is one more: the same names as those of registers. A
-//! load's state is the nearest definition above it that its address may meet. That takes addresses, which are costly to
-//! write as sums, so it is asked for only where another load has the same opcode and operands and not the same state
-//! anyhow.
+//! Algorithm:
+//! 1. Collect the instructions that concern memory and the object that each one accesses, and sort
+//!    the accesses into classes that never meet ([`AliasClasses`]). Each class is one variable.
+//! 2. A store defines its class; a barrier, or an access that acquires, every class that other
+//!    threads write; a call every class that anything writes.
+//! 3. Place joins of each class on the iterated dominance frontier of its definitions.
+//! 4. Walk down the dominator tree and give each definition and join a version.
+//! 5. On request, skip the versions whose stores cannot meet an address ([`Memory::refine`]). Only
+//!    then addresses are written as sums.
 //!
-//! Sound because a load with one state has no definition of it on any path from one of its places to the other: a path
-//! that passes a definition comes to a place where definitions meet, or to a place dominated by it. What one thread
-//! writes to `local` memory, or anybody to `const` and `param`, no barrier changes.
+//! Sound because no definition lies on a path between two accesses of one version: a path through a
+//! definition comes to a join of its class, or to a place that the definition dominates.
 //!
-//! Linear in instructions, joins included, apart from [`MAX_STEPS`] definitions looked at for each load.
+//! Cost: O(instructions + joins + classes · barriers), and [`MAX_STEPS`] definitions for each
+//! refined version.
 //!
-//! Source: D. Novillo, Memory SSA: a unified approach for sparsely representing memory operations, GCC Summit 2007.
+//! Source: D. Novillo, Memory SSA: a unified approach for sparsely representing memory operations,
+//! GCC Summit 2007.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::outline::MemoryInst;
-use crate::alias::{Access, AliasAnalysis, AliasClasses, Moment, Objects, Relation};
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
+
+use super::expressions::Number;
+use crate::alias::{Access, AliasAnalysis, AliasClass, AliasClasses, Bases, Moment, Objects, Relation, Start};
+use crate::flow::Values;
 use crate::graph::{Cfg, Dominators, IteratedFrontier};
-use crate::ir::{Block, Function, Inst, Module, Op, Space};
+use crate::ir::{Block, Function, Inst, Module, Op, Operand, Space};
 use crate::symbolic::Base;
 
-/// Definitions that one load looks past.
+/// A refined version is the one after this many definitions.
 const MAX_STEPS: usize = 64;
 
-/// Tracks up to which the places where definitions meet are found by a walk for each.
-const WALKED_SETS: usize = 3;
+/// A version of one class of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::pass) struct Version(u32);
+entity_impl!(Version, "memory");
 
-/// The state of memory that a load reads: equal states, equal memory.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(in crate::pass) struct State {
-    /// Version of its class.
-    pub memory: u32,
-    /// Version of barriers; 0 for memory that no other thread writes.
-    pub barrier: u32,
-    /// Version of calls; 0 for memory that is never written.
-    pub call: u32,
+/// Memory on entry.
+const ENTRY: Version = Version(0);
+
+struct VersionData {
+    /// Version before it on the path from the root of the dominator tree.
+    before: Version,
+    /// Defining instruction; none on entry and for joins.
+    maker: PackedOption<Inst>,
+    /// Version with the same memory: another one if its store stores what is in memory already.
+    equal: Version,
 }
 
-/// The states of memory along a walk over the dominator tree.
+/// A load, store or atomic.
+struct AccessData {
+    before: Version,
+    /// Version that it defines, if it writes.
+    after: Option<Version>,
+    /// Number of its address, once known.
+    address: Option<Number>,
+    /// Its address as a sum, once needed; then none if the sum is too long.
+    access: Option<Option<Access>>,
+    /// Version that it reads at its address, once needed.
+    refined: Option<Version>,
+}
+
+/// The versions of a function's memory.
 pub(super) struct Memory {
-    /// Memory operations of all instructions, block by block.
-    works: Vec<Work>,
-    /// First work of each block, by its place.
-    first_work: Vec<u32>,
-    /// The next one of the block that is open.
-    next: usize,
-    /// State of each track at this place of the walk: the classes, then barriers, then calls.
-    now: Vec<u32>,
-    barriers: usize,
-    calls: usize,
-    /// Whether each class has no other thread that writes it, and no writer at all.
-    is_private: Vec<bool>,
-    is_constant: Vec<bool>,
-    /// Tracks whose different definitions meet somewhere, place by place, rising at each.
-    joins: Vec<u32>,
-    /// First join of each block, by its place. Empty if there are none.
-    first_join: Vec<u32>,
-    /// State before each state on the path down the tree.
-    before: Vec<u32>,
-    /// Work that made each state; [`NONE`] on entry and where several meet.
-    makers: Vec<u32>,
-    undo: Vec<(u32, u32)>,
-    /// Accesses with their addresses that were asked for; none where nothing is known of one.
-    accesses: Vec<Option<Access>>,
-    /// Own access of each work, or [`NONE`].
-    access_of: Vec<u32>,
-}
-
-const NONE: u32 = u32::MAX;
-
-/// Effect of an instruction on memory.
-#[derive(Clone, Copy)]
-struct Work {
-    inst: Inst,
-    /// The class of its access; [`NONE`] for barriers and calls.
-    class: u32,
-    /// Class that it may write; [`NONE`] for a load.
-    defines: u32,
-}
-
-/// Properties that loads are compared by before their addresses.
-#[derive(Clone, Copy)]
-pub(super) struct Load {
-    work: u32,
-    /// The state of its class, whatever its address is.
-    pub state: State,
+    versions: PrimaryMap<Version, VersionData>,
+    accesses: Vec<AccessData>,
+    /// Positions in `accesses`, from 1; 0 for other instructions.
+    access_of: SecondaryMap<Inst, u32>,
 }
 
 impl Memory {
-    /// For the instructions that [`concerns_memory`], the places of their blocks rising.
-    pub fn new<'a>(
+    /// The versions of a function; none if it has fewer than `least` loads.
+    pub fn compute(
         (module, func): (&Module, &Function),
-        (cfg, dominators): (&'a Cfg, &'a Dominators),
-        frontier: Option<IteratedFrontier<'a>>,
-        found: &[MemoryInst],
-    ) -> Memory {
-        let objects = Objects { module, func };
-        let space_of = |(space, base): (Option<Space>, Base)| (space.or_else(|| objects.space(base)), base);
-        let keys: Vec<_> = found.iter().filter_map(|found| found.access.map(space_of)).collect();
-        let (classes, class_count) = AliasClasses::of_objects(objects, &keys);
-        let (mut classes, class_count) = (classes.into_iter().zip(keys), class_count as usize);
-        let (barriers, calls) = (class_count, class_count + 1);
-        let order = dominators.preorder();
-        let mut memory = Memory {
-            works: Vec::with_capacity(found.len()),
-            first_work: vec![0; order.len() + 1],
-            next: 0,
-            now: vec![0; class_count + 2],
-            barriers,
-            calls,
-            is_private: vec![true; class_count],
-            is_constant: vec![true; class_count],
-            joins: Vec::new(),
-            first_join: Vec::new(),
-            before: Vec::with_capacity(found.len() + 1),
-            makers: Vec::with_capacity(found.len() + 1),
-            undo: Vec::with_capacity(found.len()),
-            accesses: Vec::new(),
-            access_of: vec![NONE; found.len()],
-        };
-        memory.before.push(0);
-        memory.makers.push(NONE);
-        let mut defining: Vec<Vec<Block>> = vec![Vec::new(); class_count + 2];
-        for &MemoryInst { inst, op, place, access } in found {
-            let class = access.and_then(|_| {
-                let (class, (space, _)) = classes.next()?;
-                let class = class.as_u32() as usize;
-                memory.is_private[class] &= is_private(space);
-                memory.is_constant[class] &= is_constant(space);
-                Some(class)
-            });
-            let defines = match class {
-                Some(class) => op.writes_memory().then_some(class),
-                None => Some(if op.is_call() { calls } else { barriers }),
-            };
-            if let Some(track) = defines
-                && defining[track].last() != Some(&order[place as usize])
-            {
-                defining[track].push(order[place as usize]);
-            }
-            memory.first_work[place as usize + 1] += 1;
-            let or_none = |number: Option<usize>| number.map_or(NONE, |number| number as u32);
-            memory.works.push(Work { inst, class: or_none(class), defines: or_none(defines) });
-        }
-        for place in 0..order.len() {
-            memory.first_work[place + 1] += memory.first_work[place];
-        }
-        // A few sets are walked for sooner than frontiers are stored.
-        let sets = defining.iter().filter(|blocks| !blocks.is_empty()).count();
-        let made = if sets <= WALKED_SETS { IteratedFrontier::walking } else { IteratedFrontier::new };
-        let mut frontier = frontier.unwrap_or_else(|| made(cfg, dominators));
-        let mut joins: Vec<(u32, u32)> = Vec::new();
-        for (track, blocks) in defining.iter().enumerate().filter(|(_, blocks)| !blocks.is_empty()) {
-            let blocks = frontier.in_any_order(blocks).into_iter();
-            joins.extend(blocks.map(|block| (dominators.preorder_number(block), track as u32)));
-        }
-        memory.set_joins(&joins, order.len());
-        memory
-    }
-
-    /// Sorts the joins, given by places and tracks, by place; tracks rise already.
-    fn set_joins(&mut self, joins: &[(u32, u32)], places: usize) {
-        if joins.is_empty() {
-            return;
-        }
-        let mut first = vec![0_u32; places + 1];
-        joins.iter().for_each(|&(place, _)| first[place as usize] += 1);
-        let mut end = 0;
-        for count in &mut first {
-            end += *count;
-            *count = end;
-        }
-        self.joins.resize(joins.len(), 0);
-        for &(place, track) in joins.iter().rev() {
-            first[place as usize] -= 1;
-            self.joins[first[place as usize] as usize] = track;
-        }
-        self.first_join = first;
-    }
-
-    /// The walk comes to a block, given by its place.
-    pub fn enter(&mut self, place: u32) {
-        self.next = self.first_work[place as usize] as usize;
-        if self.joins.is_empty() {
-            return;
-        }
-        for index in self.first_join[place as usize]..self.first_join[place as usize + 1] {
-            self.define(self.joins[index as usize], NONE);
-        }
-    }
-
-    /// How much there is to take back.
-    pub fn depth(&self) -> usize {
-        self.undo.len()
-    }
-
-    /// Takes back what has been done since the depth was that.
-    pub fn take_back(&mut self, depth: usize) {
-        self.undo.drain(depth..).rev().for_each(|(track, state)| self.now[track as usize] = state);
-    }
-
-    /// The walk comes to an instruction of the open block. Gives what a plain load is compared by.
-    pub fn visit(&mut self, inst: Inst) -> Option<Load> {
-        let work = *self.works.get(self.next).filter(|work| work.inst == inst)?;
-        let index = self.next as u32;
-        self.next += 1;
-        if work.defines != NONE {
-            self.define(work.defines, index);
+        (cfg, dominators): (&Cfg, &Dominators),
+        values: &Values,
+        least: usize,
+    ) -> Option<Memory> {
+        let blocks = dominators.preorder().iter();
+        let all = blocks.flat_map(|&block| func.block_insts(block).map(move |inst| (block, inst)));
+        let concerned: Vec<_> = all.filter(|&(_, inst)| concerns_memory(func.insts[inst].opcode.op)).collect();
+        if concerned.iter().filter(|&&(_, inst)| func.insts[inst].opcode.op == Op::Ld).count() < least {
             return None;
         }
-        Some(Load { work: index, state: self.state(work.class as usize) })
+        let classes = Classes::new((module, func), values, &concerned);
+        let joins = classes.joins(func, &concerned, cfg, dominators);
+        let mut memory = Memory {
+            versions: PrimaryMap::with_capacity(concerned.len()),
+            accesses: Vec::with_capacity(concerned.len()),
+            access_of: SecondaryMap::with_capacity(func.insts.len()),
+        };
+        memory.number_versions(func, dominators, &classes, &concerned, &joins);
+        Some(memory)
     }
 
-    /// Properties of a load right after the access that was visited last.
-    pub fn behind(&self) -> Option<Load> {
-        let index = self.next.checked_sub(1)?;
-        let class = self.works[index].class;
-        (class != NONE).then(|| Load { work: index as u32, state: self.state(class as usize) })
-    }
-
-    /// Properties of a load right before the store that was visited last.
-    pub fn in_front(&self) -> Option<Load> {
-        let mut load = self.behind()?;
-        load.state.memory = self.before[load.state.memory as usize];
-        Some(load)
-    }
-
-    /// The store that was visited last has changed nothing.
-    pub fn forget_store(&mut self) {
-        if let Some((track, state)) = self.undo.pop() {
-            self.now[track as usize] = state;
-        }
-    }
-
-    fn state(&self, class: usize) -> State {
-        State {
-            memory: self.now[class],
-            barrier: if self.is_private[class] { 0 } else { self.now[self.barriers] },
-            call: if self.is_constant[class] { 0 } else { self.now[self.calls] },
-        }
-    }
-
-    /// The state that a load reads, whose address is one of `alias`. Looks no further than to the state `enough`.
-    pub fn refine(&mut self, alias: AliasAnalysis<'_>, load: Load, enough: Option<u32>) -> State {
-        let mut memory = load.state.memory;
-        for _ in 0..MAX_STEPS {
-            // Between the definition and the load no name changes its number, since each dominates the next.
-            let maker = self.makers[memory as usize];
-            if maker == NONE || enough == Some(memory) {
-                break;
+    /// Walks down the dominator tree and numbers all definitions and joins.
+    fn number_versions(
+        &mut self,
+        func: &Function,
+        dominators: &Dominators,
+        classes: &Classes,
+        concerned: &[(Block, Inst)],
+        joins: &SecondaryMap<Block, Vec<AliasClass>>,
+    ) {
+        self.versions.push(VersionData { before: ENTRY, maker: None.into(), equal: ENTRY });
+        let mut now: SecondaryMap<AliasClass, Version> = SecondaryMap::with_default(ENTRY);
+        let mut undo: Vec<(AliasClass, Version)> = Vec::new();
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        let mut concerned = concerned.iter().peekable();
+        for (place, &block) in dominators.preorder().iter().enumerate() {
+            while let Some((_, first)) = open.pop_if(|(end, _)| *end <= place) {
+                undo.drain(first..).rev().for_each(|(class, version)| now[class] = version);
             }
-            let [own, other] = [load.work, maker].map(|work| self.works[work as usize].inst);
-            if alias.have_one_address(own, other) {
-                break;
-            }
-            let [own, other] = [(load.work, own), (maker, other)].map(|(work, inst)| {
-                let known = &mut self.access_of[work as usize];
-                if *known == NONE {
-                    *known = self.accesses.len() as u32;
-                    self.accesses.push(alias.access(inst));
+            open.push((place + dominators.subtree(block).len(), undo.len()));
+            let mut define = |class: AliasClass, maker: Option<Inst>, now: &mut SecondaryMap<AliasClass, Version>| {
+                let (before, equal) = (now[class], self.versions.next_key());
+                undo.push((class, before));
+                now[class] = self.versions.push(VersionData { before, maker: maker.into(), equal });
+            };
+            joins[block].iter().for_each(|&class| define(class, None, &mut now));
+            while let Some(&(_, inst)) = concerned.next_if(|(of, _)| *of == block) {
+                let own = classes.of[inst].expand().map(|class| (class, now[class]));
+                classes.defined_by(func, inst).iter().for_each(|&class| define(class, Some(inst), &mut now));
+                if let Some((class, before)) = own {
+                    let after = Some(now[class]).filter(|&after| after != before);
+                    self.accesses.push(AccessData { before, after, address: None, access: None, refined: None });
+                    self.access_of[inst] = self.accesses.len() as u32;
                 }
-                *known as usize
-            });
-            let (Some(own), Some(other)) = (&self.accesses[own], &self.accesses[other]) else { break };
-            if alias.relation(own, other, Moment::Same) != Relation::No {
-                break;
             }
-            memory = self.before[memory as usize];
         }
-        State { memory, ..load.state }
     }
 
-    /// The instruction that made a state; none on entry and where several meet.
-    pub fn maker(&self, state: u32) -> Option<Inst> {
-        let maker = *self.makers.get(state as usize)?;
-        self.works.get(maker as usize).map(|work| work.inst)
+    /// True for loads, stores and atomics with an address.
+    pub fn has_access(&self, inst: Inst) -> bool {
+        self.access_of[inst] != 0
     }
 
-    fn define(&mut self, track: u32, maker: u32) {
-        let state = self.before.len() as u32;
-        let now = &mut self.now[track as usize];
-        self.undo.push((track, *now));
-        self.before.push(*now);
-        *now = state;
-        self.makers.push(maker);
+    /// The version before an access.
+    pub fn before(&self, inst: Inst) -> Option<Version> {
+        Some(self.versions[self.access(inst)?.before].equal)
+    }
+
+    /// The version after a store.
+    pub fn after(&self, inst: Inst) -> Option<Version> {
+        Some(self.versions[self.access(inst)?.after?].equal)
+    }
+
+    /// The version that a load was found to read at its address, if that was needed.
+    pub fn refined(&self, inst: Inst) -> Option<Version> {
+        self.access(inst)?.refined
+    }
+
+    /// The instruction that made a version; none on entry and for joins.
+    pub fn maker(&self, version: Version) -> Option<Inst> {
+        self.versions[version].maker.expand()
+    }
+
+    /// Notes the number of an access's address.
+    pub fn set_address(&mut self, inst: Inst, address: Number) {
+        if let Some(access) = self.access_mut(inst) {
+            access.address = Some(address);
+        }
+    }
+
+    /// Notes that a store stores what is in memory already. That has been decided for all stores
+    /// before it.
+    pub fn ignore_store(&mut self, inst: Inst) {
+        if let Some(after) = self.access(inst).and_then(|access| access.after) {
+            self.versions[after].equal = self.versions[self.versions[after].before].equal;
+        }
+    }
+
+    /// The version before an access, without the definitions that cannot change the memory at its
+    /// address.
+    pub fn refine(&mut self, alias: AliasAnalysis<'_>, inst: Inst) -> Option<Version> {
+        let mut version = self.before(inst)?;
+        for _ in 0..MAX_STEPS {
+            // No value changes its number between definition and access, since the definition
+            // dominates the access.
+            match self.maker(version) {
+                Some(maker) if !self.may_meet(alias, inst, maker) => {}
+                _ => break,
+            }
+            version = self.versions[self.versions[version].before].equal;
+        }
+        self.access_mut(inst)?.refined = Some(version);
+        Some(version)
+    }
+
+    fn may_meet(&mut self, alias: AliasAnalysis<'_>, a: Inst, b: Inst) -> bool {
+        let address = |inst| self.access(inst)?.address;
+        if address(a).is_some() && address(a) == address(b) {
+            return true;
+        }
+        for inst in [a, b] {
+            if let Some(access) = self.access_mut(inst) {
+                access.access.get_or_insert_with(|| alias.access(inst));
+            }
+        }
+        let access = |inst| self.access(inst)?.access.as_ref()?.as_ref();
+        match (access(a), access(b)) {
+            (Some(a), Some(b)) => alias.relation(a, b, Moment::Same) != Relation::No,
+            _ => true,
+        }
+    }
+
+    fn access(&self, inst: Inst) -> Option<&AccessData> {
+        self.accesses.get((self.access_of[inst] as usize).checked_sub(1)?)
+    }
+
+    fn access_mut(&mut self, inst: Inst) -> Option<&mut AccessData> {
+        self.accesses.get_mut((self.access_of[inst] as usize).checked_sub(1)?)
     }
 }
 
-/// Has an instruction to do with memory that anybody writes?
+/// The classes of accesses, and what changes each one.
+struct Classes {
+    /// Classes of loads, stores and atomics; none for barriers, calls and accesses that acquire.
+    of: SecondaryMap<Inst, PackedOption<AliasClass>>,
+    all: Vec<AliasClass>,
+    /// Classes that other threads write.
+    shared: Vec<AliasClass>,
+    /// Classes that anything writes.
+    written: Vec<AliasClass>,
+}
+
+impl Classes {
+    fn new((module, func): (&Module, &Function), values: &Values, concerned: &[(Block, Inst)]) -> Classes {
+        let objects = Objects { module, func };
+        let mut bases = Bases::new(func, values);
+        let mut object = |inst: Inst| -> Option<(Option<Space>, Base)> {
+            let opcode = func.insts[inst].opcode;
+            // An access that acquires makes visible what others have stored anywhere: its address
+            // says nothing.
+            let has_address = !opcode.op.is_call() && !opcode.op.orders_memory() && !opcode.acquires();
+            let address = func.insts[inst].args.iter().find_map(Operand::as_address).filter(|_| has_address)?;
+            let base = bases.of(inst, Start::of(func, address));
+            Some((opcode.space.or_else(|| objects.space(base)), base))
+        };
+        let found = concerned.iter().filter_map(|&(_, inst)| Some((inst, object(inst)?)));
+        let (insts, keys): (Vec<Inst>, Vec<_>) = found.unzip();
+        let (classes, count) = AliasClasses::of_objects(objects, &keys);
+        let mut of = SecondaryMap::with_capacity(func.insts.len());
+        let (mut is_shared, mut is_written) = (vec![false; count as usize], vec![false; count as usize]);
+        for ((&inst, &(space, _)), class) in insts.iter().zip(&keys).zip(classes) {
+            of[inst] = class.into();
+            is_shared[class.index()] |= !matches!(space, Some(Space::Local | Space::Param | Space::Const));
+            is_written[class.index()] |= !matches!(space, Some(Space::Param | Space::Const));
+        }
+        let all: Vec<AliasClass> = (0..count as usize).map(AliasClass::new).collect();
+        let those = |is_one: Vec<bool>| all.iter().copied().filter(|class| is_one[class.index()]).collect();
+        let (shared, written) = (those(is_shared), those(is_written));
+        Classes { of, shared, written, all }
+    }
+
+    /// The classes that an instruction defines.
+    fn defined_by(&self, func: &Function, inst: Inst) -> &[AliasClass] {
+        let op = func.insts[inst].opcode.op;
+        match self.of[inst].expand() {
+            Some(class) if op.writes_memory() => &self.all[class.index()..=class.index()],
+            Some(_) => &[],
+            None if op.is_call() => &self.written,
+            None => &self.shared,
+        }
+    }
+
+    /// The classes that join at each block.
+    fn joins(
+        &self,
+        func: &Function,
+        concerned: &[(Block, Inst)],
+        cfg: &Cfg,
+        dominators: &Dominators,
+    ) -> SecondaryMap<Block, Vec<AliasClass>> {
+        let mut defining: SecondaryMap<AliasClass, Vec<Block>> = SecondaryMap::new();
+        for &(block, inst) in concerned {
+            for &class in self.defined_by(func, inst) {
+                if defining[class].last() != Some(&block) {
+                    defining[class].push(block);
+                }
+            }
+        }
+        let mut frontier = IteratedFrontier::new(cfg, dominators);
+        let mut joins: SecondaryMap<Block, Vec<AliasClass>> = SecondaryMap::new();
+        for (class, blocks) in defining.iter().filter(|(_, blocks)| !blocks.is_empty()) {
+            frontier.in_any_order(blocks).into_iter().for_each(|block| joins[block].push(class));
+        }
+        joins
+    }
+}
+
+/// True for instructions that read or write memory that anybody writes, or order such accesses.
 pub(super) const fn concerns_memory(op: Op) -> bool {
     let reads = op.reads_memory() && !op.is_texture();
     reads || op.writes_memory() || op.orders_memory()
-}
-
-/// Does no other thread write there?
-fn is_private(space: Option<Space>) -> bool {
-    matches!(space, Some(Space::Local | Space::Param | Space::Const))
-}
-
-/// Does nothing write there?
-fn is_constant(space: Option<Space>) -> bool {
-    matches!(space, Some(Space::Param | Space::Const))
 }

@@ -1,788 +1,393 @@
-//! The number of every value, and of every expression that an instruction computes.
+//! Global value numbering: equal numbers for values and instructions that are certain to compute
+//! the same.
 //!
 //! ```text
 //! n1: x = add.u32 a, b        number 4
-//! n2: y = add.u32 b, a        number 4 too: two blocks that do not dominate each other
+//! n2: y = add.u32 b, a        number 4 too, although neither block dominates the other
 //! n3: z is x from n1, y from n2: a join of 4 and 4 is 4
-//!     @p c = mov.u32 z        where p holds 4, elsewhere what c was: a number of its own
+//!     @p c = mov.u32 z        4 where p holds, elsewhere the old value of c: a number of its own
 //! ```
 //!
-//! Numbers are given along one walk ([`registers::walk_order`]) that comes to a block after whatever comes to it along
-//! forward edges, so that those have their numbers. A join of one number is that number; two joins of one block with the
-//! same arguments are one; a join that control comes back to is new. Copies pass numbers on. A key holds the opcode with
-//! its modifiers, the numbers of the operands, sorted where they commute, the guard, the address space (in the opcode),
-//! and for a load the state of memory, for an operation across lanes the region.
+//! Algorithm, for each block in reverse postorder:
+//! 1. Number its joins: the common number of all arguments, or else a [`Expression::Join`] of them;
+//!    a fresh number while an argument from a back edge has none.
+//! 2. Number the work of each instruction: opcode and the numbers of its operands, sorted where
+//!    they commute. Copies pass the number of their source on.
+//! 3. Qualify the work by its class: a load by the version of memory at its address, an operation
+//!    across lanes by the region of lanes, all by their guard. What executes anew each time gets a
+//!    fresh number.
+//! 4. With store forwarding, a store gives the load of its address in the version after it the
+//!    number of the stored value. If that load has this number in the version before it, the store
+//!    repeats what is in memory.
+//! 5. Give each written value its number; under a guard a [`Expression::Merge`] with the old value.
 //!
-//! Sound because two values of one number are equal wherever both definitions dominate: by induction over the walk, as
-//! their operands are. A value computed in an earlier iteration cannot be mistaken for one of this iteration: a definition
-//! that dominates a place has run since the last time its operands changed.
+//! Sound because values of one number are equal wherever both definitions dominate, by induction
+//! over the walk, as their operands are. A value of an earlier iteration is no value of this one,
+//! because a dominating definition has run since its operands changed last.
 //!
-//! Linear in instructions and joins. The function may change behind the walk, as long as every register holds what it
-//! held.
+//! Cost: O(instructions + join arguments), and the bounded refinement of [`super::memory`].
 //!
-//! Source: ptxas page, Algorithm (key); P. Briggs, K. Cooper and L. Simpson, Value numbering, SPE 1997, section 4 (joins).
+//! Source: ptxas page, Algorithm (key); P. Briggs, K. Cooper and L. Simpson, Value numbering, SPE
+//! 1997, section 4 (joins).
 
+use alloc::collections::BTreeMap;
+use alloc::vec;
 use alloc::vec::Vec;
 
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, SecondaryMap};
+use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 use super::eligibility::{Class, is_copy};
-use super::expressions::{Expressions, KeyPart, Number};
+use super::expressions::{Expression, Expressions, Extended, Number, NumberList, NumberedGuard};
 use super::lanes::{Regions, may_lose_lanes};
-use super::memory::{Load, Memory, State};
-use super::origins::Origins;
-use super::outline::Outline;
-use super::registers::{Registers, walk_order};
+use super::memory::{Memory, Version};
+use super::numbers::{FirstLoad, Names, Numbered, Stored, ValueNumbers};
 use crate::alias::AliasAnalysis;
-use crate::graph::{Cfg, Dominators};
-use crate::ir::{Address, AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg};
-use crate::symbolic::{AffineNames, KnownSums, Overflow};
+use crate::flow::{Definition, Value, Values};
+use crate::graph::Cfg;
+use crate::ir::{Address, AddressBase, Block, Function, Inst, Module, Op, Opcode, Operand, Reg};
+use crate::symbolic::{AffineNames, Extension, Overflow};
+use crate::view::View;
 
-/// Equivalences that numbering assumes.
+/// Choices of what counts as equal.
 #[derive(Clone, Copy)]
 pub(in crate::pass) struct Options {
-    /// Are the classes of enhanced scope eligible?
+    /// Classes of enhanced scope are eligible.
     pub enhanced: bool,
-    /// Will [`Details`] be asked for?
-    pub names_work: bool,
-    /// Are operands sorted where they commute, and do joins of one number have that number?
+    /// Commuting operands are sorted, and a join of one number has that number.
     pub is_algebraic: bool,
-    /// Does a copy have the number of what it copies?
+    /// A copy has the number of its source.
     pub follows_copies: bool,
-    /// Is what a thread stores what it loads again, as it is where no two threads write one address at a time?
+    /// Loads have the numbers of values stored by the same thread.
     pub forwards_stores: bool,
 }
 
-/// Number of an instruction's computation. Small, since it is passed on for every instruction.
-#[derive(Clone, Copy)]
-pub(in crate::pass) struct Numbered {
-    /// The number of its first result where its guard holds; the others follow.
-    value: Number,
-    /// Guard and its sense in one word; 0 where there is none.
-    pub guard: u32,
-    /// May it be replaced?
-    is_eligible: bool,
-}
-
-impl Numbered {
-    /// Do they stand under one guard and its opposite?
-    pub fn has_opposite_guard(&self, other: &Numbered) -> bool {
-        self.guard != 0 && other.guard != 0 && (self.guard - 1) ^ 1 == other.guard - 1
-    }
-
-    /// The number of its first result, if it may be replaced; the others have those that follow.
-    #[inline]
-    pub fn replaceable(&self) -> Option<Number> {
-        Some(self.value).filter(|_| self.is_eligible)
-    }
-}
-
-/// Further facts about an instruction, where [`Options::names_work`] requests them.
-#[derive(Clone, Copy, Default)]
-pub(in crate::pass) struct Details {
-    /// The number of its work: opcode and operands, whatever the guard, memory and the lanes are.
-    pub work: Option<Number>,
-    /// The state of memory that it reads.
-    pub state: Option<State>,
-}
-
 /// The walk.
-pub(in crate::pass) struct Numbering<'a> {
+struct Numbering<'a> {
     module: &'a Module,
-    cfg: &'a Cfg,
-    dominators: &'a Dominators,
+    func: &'a Function,
     regions: &'a Regions,
     options: Options,
-    order: Vec<Block>,
-    expressions: Expressions,
-    /// Those of no operands: constants, special registers and symbols.
-    leaves: Expressions,
-    registers: Registers<'a>,
-    memory: Option<Memory>,
-    origins: Origins,
-    /// Sums of the registers in addresses, by their numbers.
-    sums: KnownSums,
-    loads: Vec<Loaded>,
-    /// Values of written registers on entry, where these are ever read; registers rise.
-    entries: Vec<(Reg, Number)>,
-    /// Blocks whose subtrees are open: where each ends in the order, and what there is to take back then.
-    open: Vec<(usize, usize, usize)>,
-    /// The open block's place in the preorder.
-    place: u32,
-    /// Instructions of the open block so far after which other lanes may run.
+    /// Instructions of the open block so far that may lose lanes.
     losses: u32,
-    /// Details of the instruction that was numbered last.
-    details: Details,
-    stored: Option<Stored>,
-    /// Is it noted what the instruction reads whose key is being made?
-    notes_operands: bool,
-    /// The numbers of the constants that were met last.
-    constants: [(u64, u32); CONSTANTS],
+    numbers: ValueNumbers,
 }
 
-/// Stored value of a thread that it may load.
-#[derive(Clone, Copy)]
-pub(in crate::pass) struct Stored {
-    /// Equal for stores of one type to one address, by the names in it.
-    pub address: u32,
-    /// The register that was stored, and the number that it holds.
-    pub value: Option<(Reg, Number)>,
-    /// Did memory hold that already?
-    pub is_repeated: bool,
-}
-
-/// The first load with some opcode and operands.
-#[derive(Clone, Copy)]
-struct Loaded {
-    load: Load,
-    number: Number,
-    /// Is it found by its exact state?
-    is_refined: bool,
-}
-
-const CONSTANTS: usize = 32;
-
-/// Head of a key that is not an opcode. Opcodes begin with less than 2³¹.
-#[derive(Clone, Copy)]
-#[repr(u32)]
-enum Head {
-    Constant = 1 << 31,
-    Special,
-    Symbol,
-    Join,
-    Guarded,
-    Work,
-    Load,
-}
-
-/// A key begins with the opcode's first word and its flags, then comes its comparison if it has one, then the operands,
-/// then the number of parts that a register is taken apart into, then the guard if there is one. These two bits of the
-/// second word, which are no flags, tell of comparison and guard.
-const GUARDED: u32 = 1 << 31;
-const COMPARES: u32 = 1 << 30;
-const _: () = assert!(Flags::all().bits() & (GUARDED | COMPARES) == 0);
-
-/// How an operand's first word ends.
-#[derive(Clone, Copy)]
-enum Tail {
-    Number = 0,
-    Negation,
-    Address,
-    List,
-}
-
-impl Tail {
-    fn of(self, word: u32) -> u32 {
-        word << 2 | self as u32
-    }
-}
-
-impl<'a> Numbering<'a> {
-    pub fn new(
-        (module, func): (&'a Module, &Function),
-        (cfg, dominators): (&'a Cfg, &'a Dominators),
-        regions: &'a Regions,
-        outline: Outline<'a>,
-        options: Options,
-    ) -> Numbering<'a> {
-        let (joins, memory) = outline.finish((module, func), (cfg, dominators));
-        let mut numbering = Numbering {
-            module,
-            cfg,
-            dominators,
-            regions,
-            options,
-            order: walk_order(cfg, dominators),
+impl ValueNumbers {
+    /// Numbers a function.
+    pub fn compute(view: &mut View<'_>, options: Options) -> ValueNumbers {
+        let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
+        let regions = Regions::compute(view);
+        let (module, func) = (view.module(), view.func());
+        let least_loads = if options.forwards_stores { 1 } else { 2 };
+        let memory = Memory::compute((module, func), (&cfg, &dominators), &values, least_loads);
+        let numbers = ValueNumbers {
+            names: Names {
+                of_value: vec![None.into(); values.len()],
+                firsts: Vec::with_capacity(values.len()),
+                leaves: HashMap::new(),
+                values,
+            },
+            of_inst: SecondaryMap::with_capacity(func.insts.len()),
             expressions: Expressions::with_capacity(func.insts.len()),
-            leaves: Expressions::with_capacity(0),
-            registers: Registers::new(func, cfg, dominators, joins),
-            origins: Origins::new(func, memory.is_some()),
-            sums: KnownSums::default(),
             memory,
-            loads: Vec::new(),
-            entries: Vec::new(),
-            open: Vec::new(),
-            place: 0,
-            losses: 0,
-            details: Details::default(),
-            stored: None,
-            notes_operands: false,
-            constants: [(0, u32::MAX); CONSTANTS],
+            first_loads: HashMap::new(),
+            stores: BTreeMap::new(),
         };
-        for index in 0..numbering.registers.joins.known_everywhere().len() {
-            let reg = numbering.registers.joins.known_everywhere()[index];
-            let number = numbering.entry(reg);
-            numbering.registers.set_entry(reg, number);
-            numbering.entries.push((reg, number));
-        }
-        numbering
+        Numbering { module, func, regions: &regions, options, losses: 0, numbers }.run(&cfg)
     }
+}
 
-    /// Walks through the whole function as it stands. Gives what each instruction computes, and how many numbers there are.
-    pub fn of_all(mut self, func: &Function) -> (SecondaryMap<Inst, Option<(Numbered, Details)>>, usize) {
-        let mut found = SecondaryMap::with_capacity(func.insts.len());
-        for index in 0..self.block_count() {
-            let block = self.enter(index, |_, _| {});
-            for inst in func.block_insts(block) {
-                if let Some(numbered) = self.number(func, block, inst) {
-                    found[inst] = Some((numbered, self.details));
-                    for (index, &reg) in (0..).zip(&func.insts[inst].dsts) {
-                        self.write(numbered, index, reg);
-                    }
-                }
+impl Numbering<'_> {
+    fn run(mut self, cfg: &Cfg) -> ValueNumbers {
+        let values = self.numbers.names.values.clone();
+        for &block in cfg.reverse_postorder() {
+            self.losses = 0;
+            for join in values.joins(block) {
+                let number = self.join(&values, block, join);
+                self.numbers.names.set(join, number);
             }
-            self.leave(block);
-        }
-        (found, self.number_count())
-    }
-
-    /// How many blocks the walk comes to.
-    pub fn block_count(&self) -> usize {
-        self.order.len()
-    }
-
-    /// One more than the greatest number so far.
-    pub fn number_count(&self) -> usize {
-        self.expressions.number_count()
-    }
-
-    /// Do loads take what was stored?
-    pub fn forwards_stores(&self) -> bool {
-        self.options.forwards_stores
-    }
-
-    /// Returns the details of the instruction that was numbered last.
-    pub fn details(&self) -> Details {
-        self.details
-    }
-
-    /// The number that a register holds at this point of the walk.
-    pub fn held(&self, reg: Reg) -> Option<Number> {
-        self.registers.get(reg)
-    }
-
-    /// The instruction that made a state of memory; none on entry and where several meet.
-    pub fn maker(&self, state: u32) -> Option<Inst> {
-        self.memory.as_ref()?.maker(state)
-    }
-
-    /// Comes to a block of the order, whose joins get their numbers. Calls `visit` with those.
-    pub fn enter(&mut self, index: usize, mut visit: impl FnMut(Reg, Number)) -> Block {
-        while let Some((_, regs, states)) = self.open.pop_if(|(end, ..)| *end <= index) {
-            self.registers.take_back(regs);
-            if let Some(memory) = &mut self.memory {
-                memory.take_back(states);
+            for inst in self.func.block_insts(block) {
+                self.instruction(&values, block, inst);
             }
         }
-        let block = self.order[index];
-        let states = self.memory.as_ref().map_or(0, Memory::depth);
-        self.open.push((index + self.dominators.subtree(block).len(), self.registers.depth(), states));
-        self.place = self.dominators.preorder_number(block);
-        self.losses = 0;
-        if let Some(memory) = &mut self.memory {
-            memory.enter(self.place);
-        }
-        let joins = self.registers.joins.at(self.place).len();
-        for join in 0..joins {
-            let Some((reg, _)) = self.registers.join(self.place, join) else { break };
-            if self.cfg.is_entry(block) {
-                let number = self.on_entry(reg);
-                self.registers.set_entry_arg(self.place, join, number);
-            }
-        }
-        // All joins of a block read what was there before any of them.
-        for join in 0..joins {
-            if let Some((reg, number)) = self.join(block, join) {
-                self.registers.set_join(reg, number);
-                visit(reg, number);
-            }
-        }
-        block
+        self.numbers
     }
 
-    /// Leaves a block for those below it.
-    pub fn leave(&mut self, block: Block) {
-        self.registers.leave(block);
+    fn fresh(&mut self) -> Number {
+        self.numbers.expressions.fresh()
     }
 
-    /// The numbers of an instruction of the open block, before it writes its registers. None if it writes none; then
-    /// nothing else is to be done for it.
-    #[inline]
-    pub fn number(&mut self, func: &Function, block: Block, inst: Inst) -> Option<Numbered> {
-        let data = &func.insts[inst];
-        let load = self.memory.as_mut().and_then(|memory| memory.visit(inst));
+    fn number(&mut self, expression: Expression) -> Number {
+        self.numbers.expressions.number(expression)
+    }
+
+    fn join(&mut self, values: &Values, block: Block, join: Value) -> Number {
+        if !self.options.is_algebraic {
+            return self.fresh();
+        }
+        let args: Option<NumberList> = values.join_args(join).iter().map(|arg| self.known(arg.value)).collect();
+        match args {
+            None => self.fresh(),
+            Some(args) if args.iter().all(|&number| number == args[0]) => args[0],
+            Some(args) => self.number(Expression::Join { block, args }),
+        }
+    }
+
+    fn instruction(&mut self, values: &Values, block: Block, inst: Inst) {
+        let data = &self.func.insts[inst];
         self.losses += u32::from(may_lose_lanes(data));
         if data.dsts.is_empty() {
-            self.note_operands(inst, data);
-            if self.options.forwards_stores {
-                self.forward(func, data);
+            return self.store(values, inst);
+        }
+        let (class, is_copy) = (Class::of(data), is_copy(data));
+        let predicate = values.guard(inst).map(|value| self.read(value));
+        let guard = data.guard.zip(predicate);
+        let guard = guard.map(|(guard, predicate)| NumberedGuard { predicate, negated: guard.negated });
+        let numbered = match self.copied(values, inst) {
+            Some(source) => {
+                let is_eligible = !is_copy && guard.is_none();
+                Numbered { work: None.into(), content: source, guard, value: source, is_eligible }
             }
-            return None;
-        }
-        let guard = self.guard(data);
-        if self.options.names_work {
-            self.details = Details::default();
-        }
-        let is_copy = data.opcode.op == Op::Mov && is_copy(data);
-        if data.opcode.op == Op::Mov
-            && let Some(value) = self.copied(func, data)
-        {
-            return Some(Numbered { value, guard, is_eligible: !is_copy && guard == 0 });
-        }
-        let class = Class::of(data);
-        if self.options.names_work {
-            self.find_details(func, inst, load, is_copy);
-        }
-        let count = data.dsts.len() as u32;
-        let before = self.expressions.number_count();
-        let value = match class {
-            Class::Never | Class::Atomic => {
-                self.note_operands(inst, data);
-                self.expressions.fresh(count)
-            }
-            Class::Load => self.load(func, inst, load, guard),
-            _ => {
-                self.make_key(func, inst, guard);
-                self.add_lanes(block, class);
-                self.expressions.number(count.max(most_results(data.opcode.op)))
+            None => {
+                let work = self.work(values, inst);
+                let content = self.content(block, inst, class, work);
+                let value = guard.map_or(content, |guard| self.number(Expression::Guarded { content, guard }));
+                let is_eligible = class.is_eligible(self.options.enhanced) && !is_copy;
+                let work = Some(work).filter(|_| !is_copy).into();
+                Numbered { work, content, guard, value, is_eligible }
             }
         };
-        if value.0 as usize >= before && self.origins.are_kept() {
-            for (index, &dst) in (0..).zip(&data.dsts) {
-                let maker = Some(inst).filter(|_| guard == 0 && index == 0);
-                self.origins.name(Number(value.0 + index), dst, maker);
+        self.numbers.of_inst[inst] = Some(numbered);
+        for (index, &value) in values.defined(inst).iter().enumerate() {
+            let mut number = numbered.value;
+            if index > 0 {
+                number = self.number(Expression::Result { first: number, index });
             }
-        }
-        Some(Numbered { value, guard, is_eligible: class.is_eligible(self.options.enhanced) && !is_copy })
-    }
-
-    /// Notes what an instruction reads that has no key.
-    fn note_operands(&mut self, inst: Inst, data: &InstData) {
-        if self.origins.is_needed(data) {
-            self.origins.begin(inst);
-            let mut note = |reg| {
-                let number = self.read(reg);
-                self.origins.add_operand(number);
-            };
-            data.args.iter().for_each(|arg| arg.for_each_reg(&mut note));
-            self.origins.end(inst);
-        }
-    }
-
-    fn find_details(&mut self, func: &Function, inst: Inst, load: Option<Load>, is_copy: bool) {
-        if !is_copy {
-            self.make_key(func, inst, 0);
-            self.expressions.add(Head::Work as u32);
-            self.details.work = Some(self.expressions.number(1));
-        }
-        if let Some(load) = load {
-            self.details.state = Some(self.refine(func, load, None));
-        }
-    }
-
-    /// The instruction writes one of its registers, the result with that index. Gives the number that the register then
-    /// holds.
-    #[inline(always)]
-    pub fn write(&mut self, numbered: Numbered, index: u32, reg: Reg) -> Number {
-        let mut number = Number(numbered.value.0 + index);
-        if numbered.guard != 0 {
-            number = self.guarded(number, numbered.guard, reg);
-        }
-        self.registers.set(reg, number, self.place);
-        number
-    }
-
-    /// Number of a register that is written under a guard.
-    fn guarded(&mut self, number: Number, guard: u32, reg: Reg) -> Number {
-        let old = self.read(reg);
-        self.expressions.extend([Head::Guarded as u32, number.0, old.0, guard]);
-        let number = self.expressions.number(1);
-        self.origins.name(number, reg, None);
-        number
-    }
-
-    // --- values ------------------------------------------------------------------------------------------------
-
-    /// The number of a register that is read.
-    #[inline(always)]
-    fn read(&mut self, reg: Reg) -> Number {
-        match self.registers.get(reg) {
-            Some(number) => number,
-            None => self.read_first(reg),
-        }
-    }
-
-    /// Number of a register of which only the value on entry is known.
-    #[cold]
-    fn read_first(&mut self, reg: Reg) -> Number {
-        let number = self.entry(reg);
-        if self.registers.joins.definition_count(reg) == 0 {
-            self.registers.set_entry(reg, number);
-        }
-        number
-    }
-
-    /// Number of a register with joins on entry.
-    fn on_entry(&mut self, reg: Reg) -> Number {
-        match self.entries.binary_search_by_key(&reg, |entry| entry.0) {
-            Ok(index) => self.entries[index].1,
-            Err(_) => self.entry(reg),
-        }
-    }
-
-    /// A number for what a register holds on entry.
-    fn entry(&mut self, reg: Reg) -> Number {
-        let number = self.expressions.fresh(1);
-        self.origins.name_entry(number, reg);
-        number
-    }
-
-    /// The number of a join of the open block.
-    fn join(&mut self, block: Block, index: usize) -> Option<(Reg, Number)> {
-        let (reg, args) = self.registers.join(self.place, index)?;
-        // What comes back is not known yet.
-        let number = if args.contains(&u32::MAX) || !self.options.is_algebraic {
-            self.expressions.fresh(1)
-        } else if args.iter().all(|number| *number == args[0]) {
-            return Some((reg, Number(args[0])));
-        } else {
-            self.expressions.extend([Head::Join as u32, block.as_u32()]);
-            self.expressions.extend(args.iter().copied());
-            self.expressions.number(1)
-        };
-        self.origins.name(number, reg, None);
-        Some((reg, number))
-    }
-
-    /// The number of what a `mov` gives on.
-    fn copied(&mut self, func: &Function, data: &InstData) -> Option<Number> {
-        let ([from], &[dst]) = (data.args.as_slice(), data.dsts.as_slice()) else { return None };
-        match from {
-            Operand::Reg(_) if !self.options.follows_copies => None,
-            Operand::Reg(reg) => {
-                let is_whole = func.reg_types[*reg].bits() == func.reg_types[dst].bits();
-                is_whole.then(|| self.read(*reg))
+            if let (Some(guard), Definition::Guarded { old, .. }) = (guard, values.definition(value)) {
+                let old = self.read(old);
+                number = self.number(Expression::Merge { written: number, old, guard });
             }
-            Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) => {
-                let number = self.leaf(from)?;
-                self.origins.name_copy_of_leaf(number, dst);
-                Some(number)
-            }
+            self.numbers.names.set(value, number);
+        }
+    }
+
+    /// The number of the source of a copy that keeps all its bits.
+    fn copied(&mut self, values: &Values, inst: Inst) -> Option<Number> {
+        let data = &self.func.insts[inst];
+        let ([source], &[dst]) = (data.args.as_slice(), data.dsts.as_slice()) else { return None };
+        let types = &self.func.reg_types;
+        match source {
+            _ if data.opcode.op != Op::Mov => None,
+            Operand::Reg(reg) if !self.options.follows_copies || types[*reg].bits() != types[dst].bits() => None,
+            Operand::Reg(_) => values.operands(inst).first().map(|&value| self.read(value)),
+            Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) => Some(self.leaf(source)),
             _ => None,
         }
     }
 
-    /// The number of an operand that no instruction computes.
-    fn leaf(&mut self, operand: &Operand) -> Option<Number> {
-        let key = match operand {
-            Operand::Const(bits) => {
-                let slot = (*bits as usize ^ (*bits >> 16) as usize) % CONSTANTS;
-                if let (cached, number) = self.constants[slot]
-                    && cached == *bits
-                    && number != u32::MAX
-                {
-                    return Some(Number(number));
-                }
-                [Head::Constant as u32, *bits as u32, (*bits >> 32) as u32]
-            }
-            Operand::Special(special) => [Head::Special as u32, special.index(), 0],
-            Operand::Symbol(symbol) => {
-                let (kind, index) = symbol.words();
-                [Head::Symbol as u32, kind, index]
-            }
-            _ => return None,
-        };
-        // A key may be half made.
-        let next = self.expressions.number_count() as u32;
-        self.leaves.extend(key);
-        let number = Number(self.leaves.noted(next));
-        if number.0 == next {
-            self.expressions.fresh(1);
-            self.origins.name_leaf(number, operand);
-        }
-        if let Operand::Const(bits) = operand {
-            self.constants[(*bits as usize ^ (*bits >> 16) as usize) % CONSTANTS] = (*bits, number.0);
-        }
-        Some(number)
-    }
-
-    // --- keys --------------------------------------------------------------------------------------------------
-
-    /// Guard and its sense in one word; 0 where there is none.
-    fn guard(&mut self, data: &InstData) -> u32 {
-        data.guard.map_or(0, |guard| (self.read(guard.reg).0 << 1 | u32::from(guard.negated)) + 1)
-    }
-
-    /// Makes the key of an instruction: its opcode's first word and its flags, then its comparison if it has one, then the
-    /// operands, then the guard if there is one. Notes what it reads.
-    fn make_key(&mut self, func: &Function, inst: Inst, guard: u32) {
-        let data = &func.insts[inst];
-        let opcode = &data.opcode;
-        self.notes_operands = self.origins.is_needed(data);
-        if self.notes_operands {
-            self.origins.begin(inst);
-        }
-        let mut operands = data.args.as_slice();
-        let mut pair = None;
-        let [first, mut compared, flags] = opcode.words();
-        if let [left, right, others @ ..] = operands
+    /// The number of an instruction's opcode and operands.
+    fn work(&mut self, values: &Values, inst: Inst) -> Number {
+        let data = &self.func.insts[inst];
+        let mut operands = self.operands(values, inst);
+        let mut opcode = data.opcode;
+        if self.options.is_algebraic
             && (opcode.op.is_commutative() || opcode.op == Op::Setp)
-            && self.options.is_algebraic
+            && let [left, right, ..] = data.args.as_slice()
             && is_plain(left)
             && is_plain(right)
+            && operands[0] > operands[1]
         {
-            let (left, right) = (self.plain(left), self.plain(right));
-            if left > right
-                && let Some(cmp) = opcode.cmp
-            {
-                // `a < b` is `b > a`.
-                compared = opcode.word_comparing(cmp.swapped());
+            operands.swap(0, 1);
+            opcode.cmp = opcode.cmp.map(|cmp| cmp.swapped());
+        }
+        let parts = if opcode.op == Op::Mov { data.dsts.len() } else { 1 };
+        self.number(Expression::Operation { opcode, parts, operands })
+    }
+
+    /// The number of the first result of an instruction without a guard, by its work.
+    fn content(&mut self, block: Block, inst: Inst, class: Class, work: Number) -> Number {
+        match class {
+            Class::Pure | Class::Transcendental => work,
+            Class::Load => self.load(inst, work),
+            Class::Convergent | Class::Shuffle => {
+                let losses = (self.losses > 0).then_some((block, self.losses));
+                self.number(Expression::Lanes { work, region: self.regions.of(block), losses })
             }
-            (pair, operands) = (Some([left.min(right), left.max(right)]), others);
-        }
-        let is_plain = compared == Opcode::PLAIN_WORD;
-        let marks = if guard == 0 { 0 } else { GUARDED } | if is_plain { 0 } else { COMPARES };
-        let mut key = KeyPart::new();
-        key.add(first);
-        key.add(flags | marks);
-        if !is_plain {
-            key.add(compared);
-        }
-        if let Some([left, right]) = pair {
-            key.add(left);
-            key.add(right);
-        }
-        operands.iter().for_each(|operand| self.add_operand(func, operand, &mut key));
-        self.make_room(&mut key, 2);
-        if data.dsts.len() > 1 && opcode.op == Op::Mov {
-            // Halves of a register are something else than quarters.
-            key.add(data.dsts.len() as u32);
-        }
-        if guard != 0 {
-            key.add(guard);
-        }
-        self.expressions.take(&mut key);
-        if self.notes_operands {
-            self.origins.end(inst);
+            Class::Atomic | Class::Never => self.fresh(),
         }
     }
 
-    /// Is there no room in a part of the key for so many words more, it is added to the key.
-    #[inline]
-    fn make_room(&mut self, key: &mut KeyPart, count: usize) {
-        if !key.has_room(count) {
-            self.expressions.take(key);
-        }
-    }
+    // --- memory ------------------------------------------------------------------------------------------------
 
-    #[inline]
-    fn add_operand(&mut self, func: &Function, operand: &Operand, key: &mut KeyPart) {
-        self.make_room(key, 1);
-        match operand {
-            Operand::NotReg(reg) => {
-                let number = self.read_operand(*reg);
-                key.add(Tail::Negation.of(number));
-            }
-            Operand::Address(address) => self.add_address(func, address, key),
-            Operand::List(elements) => {
-                key.add(Tail::List.of(elements.len() as u32));
-                // Lists hold no lists.
-                elements.iter().for_each(|element| self.add_operand(func, element, key));
-            }
-            plain => {
-                let word = self.plain(plain);
-                key.add(word);
-            }
-        }
-    }
-
-    /// Adds how many terms an address has, what its base is, whether numbers in it take one word or two, how registers
-    /// extend to 64 bits, and those registers and numbers.
-    fn add_address(&mut self, func: &Function, address: &Address, key: &mut KeyPart) {
-        let is_narrow = |number: i64| i32::try_from(number).is_ok();
-        let is_wide = !(is_narrow(address.offset) && address.terms.iter().all(|&(_, scale)| is_narrow(scale)));
-        let add_number = |number: i64, key: &mut KeyPart| {
-            key.add(number as u32);
-            if is_wide {
-                key.add((number >> 32) as u32);
-            }
+    /// The number of a load from a place.
+    fn load(&mut self, inst: Inst, place: Number) -> Number {
+        let Some(version) = self.numbers.memory.as_ref().and_then(|memory| memory.before(inst)) else {
+            return self.fresh();
         };
-        self.make_room(key, 6);
-        key.add(Tail::Address.of(address.terms.len() as u32));
-        let wide = u32::from(is_wide);
-        match address.base {
-            AddressBase::Reg(reg) => {
-                key.add(extension(func, reg) << 3 | wide);
-                key.add(self.read_operand(reg));
+        match self.numbers.first_loads.get(&place) {
+            Some(first) if first.version == version => return first.number,
+            Some(_) => self.refine_first(place),
+            None => {
+                let number = self.fresh();
+                self.numbers.first_loads.insert(place, FirstLoad { inst, version, number, refined: None });
+                return number;
             }
-            AddressBase::Symbol(symbol) => {
-                let (kind, index) = symbol.words();
-                key.add(kind << 3 | 1 << 1 | wide);
-                key.add(index);
-            }
-            AddressBase::Absolute => key.add(2 << 1 | wide),
         }
-        add_number(address.offset, key);
-        for &(reg, scale) in &address.terms {
-            self.make_room(key, 4);
-            key.add(self.read_operand(reg));
-            key.add(extension(func, reg));
-            add_number(scale, key);
-        }
+        let version = self.refine(inst).unwrap_or(version);
+        self.number(Expression::Load { place, version })
     }
 
-    /// The word of an operand that is a register or a leaf.
-    #[inline(always)]
-    fn plain(&mut self, operand: &Operand) -> u32 {
-        let number = match operand {
-            Operand::Reg(reg) => self.read_operand(*reg),
-            leaf => self.leaf(leaf).unwrap_or_else(|| self.expressions.fresh(1)).0,
-        };
-        Tail::Number.of(number)
-    }
-
-    /// The number of a register that an operand reads.
-    #[inline]
-    fn read_operand(&mut self, reg: Reg) -> u32 {
-        let number = self.read(reg);
-        if self.notes_operands {
-            self.origins.add_operand(number);
+    /// Numbers the address of an instruction without results. If it is a plain store, loads have
+    /// the stored number.
+    fn store(&mut self, values: &Values, inst: Inst) {
+        if !self.numbers.memory.as_ref().is_some_and(|memory| memory.has_access(inst)) {
+            return;
         }
-        number.0
-    }
-
-    /// The region in which an operation across lanes stands.
-    fn add_lanes(&mut self, block: Block, class: Class) {
-        if matches!(class, Class::Convergent | Class::Shuffle) {
-            // After a call, or a wait under a guard, there may be fewer lanes.
-            let after = if self.losses == 0 { 0 } else { block.as_u32() + 1 };
-            self.expressions.extend([self.regions.of(block), after, self.losses]);
-        }
-    }
-
-    /// The number of a load.
-    fn load(&mut self, func: &Function, inst: Inst, load: Option<Load>, guard: u32) -> Number {
-        let count = func.insts[inst].dsts.len() as u32;
-        let Some(load) = load else {
-            // It is the only one, or nothing is known of its address.
-            return self.expressions.fresh(count);
-        };
-        self.make_key(func, inst, guard);
-        self.expressions.add(Head::Load as u32);
-        let next = self.loads.len() as u32;
-        let index = self.expressions.noted(next);
-        if index == next {
-            let number = self.expressions.fresh(count);
-            self.loads.push(Loaded { load, number, is_refined: false });
-            return number;
-        }
-        let Loaded { load: first, number, is_refined } = self.loads[index as usize];
-        let surroundings = |state: State| (state.barrier, state.call);
-        let is_alike = surroundings(first.state) == surroundings(load.state);
-        let state = self.refine(func, load, Some(first.state.memory).filter(|_| is_alike));
-        if state == first.state {
-            return number;
-        }
-        // States rise along the walk, and what an address changes is never a later one.
-        if !is_refined && is_alike && state.memory < first.state.memory {
-            self.loads[index as usize].is_refined = true;
-            let state = self.refine(func, first, None);
-            self.expressions.extend(load_key(index, state));
-            self.expressions.noted(number.0);
-        }
-        self.expressions.extend(load_key(index, state));
-        self.expressions.number(count)
-    }
-
-    /// A load of what was just stored is what was stored.
-    fn forward(&mut self, func: &Function, data: &InstData) {
-        let ([address, value], None) = (data.args.as_slice(), data.guard) else { return };
-        let opcode = Opcode { op: Op::Ld, ..data.opcode };
-        let is_plain = data.opcode.op == Op::St && data.opcode.flags.is_empty() && data.opcode.vector == 1;
-        let Some(load) = self.memory.as_ref().filter(|_| is_plain).and_then(Memory::behind) else { return };
-        let (number, value) = match value {
+        let operands = self.operands(values, inst);
+        let (func, data) = (self.func, &self.func.insts[inst]);
+        let opcode = data.opcode;
+        let is_plain = opcode.op == Op::St && opcode.flags.is_empty() && opcode.vector == 1 && data.guard.is_none();
+        let (true, true, [_, stored]) = (self.options.forwards_stores, is_plain, data.args.as_slice()) else { return };
+        let (address, number) = (operands[0], operands[1]);
+        let value = match stored {
             Operand::Reg(reg) if func.reg_types[*reg].bits() == opcode.ty.bits() => {
-                let number = self.read(*reg);
-                (number, Some((*reg, number)))
+                values.operands(inst).last().copied()
             }
-            Operand::Const(_) => match self.leaf(value) {
-                Some(number) => (number, None),
-                None => return,
-            },
+            Operand::Const(_) => None,
             _ => return,
         };
-        self.notes_operands = false;
-        self.expressions.extend([opcode.words()[0], opcode.words()[2]]);
-        let mut key = KeyPart::new();
-        self.add_operand(func, address, &mut key);
-        self.expressions.take(&mut key);
-        self.expressions.add(Head::Load as u32);
-        let next = self.loads.len() as u32;
-        let index = self.expressions.noted(next);
-        let is_repeated = index != next && self.in_memory(func, index) == Some(number);
+        let opcode = Opcode { op: Op::Ld, ..opcode };
+        let place = self.number(Expression::Operation { opcode, parts: 1, operands: SmallVec::from_slice(&[address]) });
+        let is_repeated = self.number_in_memory(inst, place) == Some(number);
+        self.numbers.stores.insert(inst, Stored { place, value, is_repeated });
+        let Some(memory) = &mut self.numbers.memory else { return };
         if is_repeated {
-            self.memory.iter_mut().for_each(Memory::forget_store);
-        } else {
-            if index == next {
-                self.loads.push(Loaded { load, number, is_refined: true });
+            return memory.ignore_store(inst);
+        }
+        let Some(version) = memory.after(inst) else { return };
+        self.numbers.expressions.set(Expression::Load { place, version }, number);
+        let first = FirstLoad { inst, version, number, refined: Some(version) };
+        self.numbers.first_loads.entry(place).or_insert(first);
+    }
+
+    /// The number that a load of a place just before a store would have.
+    fn number_in_memory(&mut self, inst: Inst, place: Number) -> Option<Number> {
+        self.numbers.first_loads.get(&place)?;
+        self.refine_first(place);
+        let version = self.refine(inst)?;
+        self.numbers.expressions.get(&Expression::Load { place, version })
+    }
+
+    /// Notes the number of the first load of a place by its refined version.
+    fn refine_first(&mut self, place: Number) {
+        let Some(&FirstLoad { inst, number, refined: None, .. }) = self.numbers.first_loads.get(&place) else { return };
+        let Some(version) = self.refine(inst) else { return };
+        self.numbers.expressions.set(Expression::Load { place, version }, number);
+        if let Some(first) = self.numbers.first_loads.get_mut(&place) {
+            first.refined = Some(version);
+        }
+    }
+
+    /// The version of memory before an access, by its address.
+    fn refine(&mut self, inst: Inst) -> Option<Version> {
+        let ValueNumbers { names, memory, .. } = &mut self.numbers;
+        let affine = AffineNames::over(self.func, names, Overflow::default());
+        memory.as_mut()?.refine(AliasAnalysis::over(self.module, self.func, names, affine), inst)
+    }
+
+    // --- operands ----------------------------------------------------------------------------------------------
+
+    /// The numbers of an instruction's operands. Notes that of its address.
+    fn operands(&mut self, values: &Values, inst: Inst) -> NumberList {
+        let data = &self.func.insts[inst];
+        let mut used = values.operands(inst).iter().copied();
+        data.args.iter().map(|operand| self.operand(inst, operand, &mut used)).collect()
+    }
+
+    /// The number of an operand, whose registers have the next values of `used`.
+    fn operand(&mut self, inst: Inst, operand: &Operand, used: &mut impl Iterator<Item = Value>) -> Number {
+        match operand {
+            Operand::Reg(_) => self.next(used),
+            Operand::NotReg(_) => {
+                let number = self.next(used);
+                self.number(Expression::Not(number))
             }
-            self.expressions.extend(load_key(index, load.state));
-            self.expressions.noted(number.0);
+            Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) => self.leaf(operand),
+            Operand::Input(_) => self.fresh(),
+            Operand::List(elements) => {
+                let numbers = elements.iter().map(|element| self.operand(inst, element, used)).collect();
+                self.number(Expression::List(numbers))
+            }
+            Operand::Address(address) => {
+                let number = self.address(address, used);
+                if let Some(memory) = &mut self.numbers.memory {
+                    memory.set_address(inst, number);
+                }
+                number
+            }
         }
-        self.stored = Some(Stored { address: index, value, is_repeated });
     }
 
-    /// The number that a load in front of the store that was visited last would give, if it has one. `index` is of its opcode
-    /// and operands.
-    fn in_memory(&mut self, func: &Function, index: u32) -> Option<Number> {
-        let load = self.memory.as_ref()?.in_front()?;
-        let Loaded { load: first, number, .. } = self.loads[index as usize];
-        let state = self.refine(func, load, None);
-        if state == first.state {
-            return Some(number);
+    fn address(&mut self, address: &Address, used: &mut impl Iterator<Item = Value>) -> Number {
+        let func = self.func;
+        let extended = |number: Number, reg: Reg| {
+            let ty = func.reg_types[reg];
+            Extended { number, bits: ty.bits() as u8, extension: Extension::of(ty) }
+        };
+        let base = match address.base {
+            AddressBase::Reg(reg) => Some(extended(self.next(used), reg)),
+            AddressBase::Symbol(symbol) => {
+                let number = self.leaf(&Operand::Symbol(symbol));
+                Some(Extended { number, bits: 64, extension: Extension::Zero })
+            }
+            AddressBase::Absolute => None,
+        };
+        let terms = address.terms.iter().map(|&(reg, scale)| (extended(self.next(used), reg), scale)).collect();
+        self.number(Expression::Address { base, offset: address.offset, terms })
+    }
+
+    fn leaf(&mut self, operand: &Operand) -> Number {
+        let next = self.numbers.count();
+        let number = self.number(Expression::Leaf(operand.clone()));
+        if number.index() == next {
+            self.numbers.names.leaves.insert(number, operand.clone());
         }
-        self.expressions.extend(load_key(index, state));
-        self.expressions.find().map(Number)
+        number
     }
 
-    /// Takes the value stored by the instruction that was numbered last, if loads may use it.
-    pub fn take_stored(&mut self) -> Option<Stored> {
-        self.stored.take()
+    /// The number of the next value that an instruction reads.
+    fn next(&mut self, used: &mut impl Iterator<Item = Value>) -> Number {
+        match used.next() {
+            Some(value) => self.read(value),
+            None => self.fresh(),
+        }
     }
 
-    /// The constant that a number stands for.
-    pub fn constant(&self, number: Number) -> Option<u64> {
-        self.origins.constant(number)
+    /// The number of a value that is read.
+    fn read(&mut self, value: Value) -> Number {
+        self.known(value).unwrap_or_else(|| {
+            let number = self.fresh();
+            self.numbers.names.set(value, number);
+            number
+        })
     }
 
-    /// The state of memory that a load reads, by its address.
-    fn refine(&mut self, func: &Function, load: Load, enough: Option<u32>) -> State {
-        let names = AffineNames::over(func, &self.origins, Overflow::default()).remembering(&self.sums);
-        let alias = AliasAnalysis::over(self.module, func, &self.origins, names);
-        self.memory.as_mut().map_or(load.state, |memory| memory.refine(alias, load, enough))
+    /// The number of a value, if it has one already. Values on entry do.
+    fn known(&mut self, value: Value) -> Option<Number> {
+        match self.numbers.of_value(value) {
+            None if self.numbers.values().definition(value) == Definition::Entry => {
+                let number = self.fresh();
+                self.numbers.names.set(value, number);
+                Some(number)
+            }
+            known => known,
+        }
     }
 }
 
-/// How many numbers one key of an operation may need: what is written with one result here has another one elsewhere.
-fn most_results(op: Op) -> u32 {
-    match op {
-        Op::Setp | Op::MatchAll | Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => 2,
-        _ => 1,
-    }
-}
-
-/// The key of a load by its exact state, where others have the same opcode and operands.
-fn load_key(index: u32, state: State) -> [u32; 5] {
-    [Head::Load as u32, index, state.memory, state.barrier, state.call]
-}
-
-/// Is an operand a register or a leaf?
+/// True for registers and leaves.
 fn is_plain(operand: &Operand) -> bool {
     !matches!(operand, Operand::NotReg(_) | Operand::Address(_) | Operand::List(_))
-}
-
-/// How a register of an address extends to 64 bits: one word for its sign and its width.
-fn extension(func: &Function, reg: Reg) -> u32 {
-    let ty = func.reg_types[reg];
-    ty.bits() << 1 | u32::from(ty.is_signed())
 }

@@ -1,21 +1,22 @@
-//! How far a value may be taken from, by mode.
+//! The blocks whose values an instruction may be replaced by, according to the mode.
 //!
 //! ```text
-//! mode 1        a block
-//! mode 2        a block and those above it in its extended basic block: only one way leads from each to the next
-//! modes 3–4     every block that dominates
-//! modes 5–6     the same, and joins of one number at the beginning of blocks that dominate
+//! mode 1        the same block
+//! mode 2        the dominating blocks of the same extended basic block
+//! modes 3–4     all dominating blocks
+//! modes 5–6     all dominating blocks and their joins of one number
 //! ```
 //!
-//! Mode 2 is the page's walk along the immediate dominators with its conditions to end it. T1: there is no immediate
-//! dominator. T2: the dominator has nothing that may be taken. T3: with `cross_block_flag`, the dominator was marked by
-//! the pre-pass as none that belongs to the same single-entry region. T4: dominance holds, by the walk itself. T5: the
-//! leader has been replaced by a copy; here a leader never is. T6: the replacement.
+//! Mode 2 is the page's walk along immediate dominators with its conditions to end. T1: there is no
+//! immediate dominator. T2: the dominator has no candidate. T3: with `cross_block_flag`, the block
+//! has several predecessors, so that the pre-pass marks the dominator as outside of its
+//! single-entry region. T4: dominance holds, by the walk itself. T5: the leader has been replaced
+//! by a copy; here a leader never is. T6: the replacement.
 //!
-//! The pre-pass marks candidates: eligible instructions but atomics, and through operand chains whatever computes what
-//! they read. A dominator without any is T2's.
+//! The pre-pass marks candidates: eligible instructions, and through operand chains all
+//! instructions that compute what they read.
 //!
-//! Linear in instructions.
+//! Cost: O(instructions).
 //!
 //! Source: ptxas page, Mode Dispatcher, Standard GVN, EBB Pre-Pass.
 
@@ -30,20 +31,23 @@ use crate::flow::Values;
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Inst};
 
-/// How far a value may be taken from.
+/// The reach of values.
 pub(super) enum Scope {
-    /// From the same block.
-    Block,
-    /// From the blocks that dominate, up to this one, by block.
+    /// Dominating blocks up to the given one, by block.
     Chain(Vec<Block>),
-    /// From every block that dominates; from joins, too?
+    /// All dominating blocks.
     Dominators {
-        /// Are joins of one number leaders?
+        /// Joins hold values too.
         joins: bool,
     },
 }
 
 impl Scope {
+    /// The scope of mode 1.
+    pub fn block(func: &Function) -> Scope {
+        Scope::Chain(func.blocks.keys().collect())
+    }
+
     /// The scope of mode 2.
     pub fn chain(
         func: &Function,
@@ -55,7 +59,7 @@ impl Scope {
     ) -> Scope {
         let candidates = candidates(func, dominators, values, enhanced);
         let has_candidates = |block: Block| func.block_insts(block).any(|inst| candidates.contains(inst.index()));
-        let mut top: Vec<Block> = (0..func.blocks.len()).map(Block::new).collect();
+        let mut top: Vec<Block> = func.blocks.keys().collect();
         for &block in dominators.preorder() {
             let Some(above) = dominators.parent(block) else { continue };
             let is_single_entry = cfg.predecessors(block).len() == 1 && !cfg.is_entry(block);
@@ -66,32 +70,29 @@ impl Scope {
         Scope::Chain(top)
     }
 
-    /// May a value that is computed in `from` be taken for one in `to`, which `from` dominates?
+    /// True if a value of `from` may replace one in `to`, which `from` dominates.
     pub fn reaches(&self, dominators: &Dominators, from: Block, to: Block) -> bool {
         match self {
-            Scope::Block => from == to,
             Scope::Chain(top) => dominators.dominates(top[to.index()], from),
             Scope::Dominators { .. } => true,
         }
     }
 
-    /// The outermost block from which a value may be taken for one in a block; none where every block that dominates is
-    /// within reach.
+    /// The outermost block whose values may replace those of a block; none if there is no bound.
     pub fn top(&self, block: Block) -> Option<Block> {
         match self {
-            Scope::Block => Some(block),
             Scope::Chain(top) => Some(top[block.index()]),
             Scope::Dominators { .. } => None,
         }
     }
 
-    /// Are joins of one number leaders?
+    /// True if joins hold values.
     pub fn has_joins(&self) -> bool {
         matches!(self, Scope::Dominators { joins: true })
     }
 }
 
-/// The instructions that the pre-pass marks.
+/// The candidates of the pre-pass.
 fn candidates(func: &Function, dominators: &Dominators, values: &Values, enhanced: bool) -> FixedBitSet {
     let mut marked = FixedBitSet::with_capacity(func.insts.len());
     let mut work: Vec<Inst> = vec![];

@@ -16,14 +16,12 @@
 //!
 //! Source: ptxas page, Structural Equivalence Predicate.
 
-use cranelift_entity::SecondaryMap;
-
 use crate::graph::Dominators;
 use crate::ir::{Block, Function, Inst};
 
 use crate::pass::gvn_cse::eligibility::Class;
-use crate::pass::gvn_cse::lanes::{Regions, may_lose_lanes};
-use crate::pass::gvn_cse::numbering::{Details, Numbered};
+use crate::pass::gvn_cse::expressions::Number;
+use crate::pass::gvn_cse::numbers::ValueNumbers;
 
 /// A condition that does not hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,9 +48,8 @@ impl Broken {
 /// Inputs of the conditions.
 pub(super) struct Conditions<'a> {
     pub func: &'a Function,
-    pub numbered: &'a SecondaryMap<Inst, Option<(Numbered, Details)>>,
+    pub numbers: &'a ValueNumbers,
     pub dominators: &'a Dominators,
-    pub regions: &'a Regions,
 }
 
 impl Conditions<'_> {
@@ -64,7 +61,7 @@ impl Conditions<'_> {
             Err(Broken::C2)
         } else if !self.predicates_agree(first.1, second.1) {
             Err(Broken::C4)
-        } else if self.has_dependency_between(first, second) {
+        } else if self.has_dependency_between(first.1, second.1) {
             Err(Broken::C3)
         } else {
             Ok(())
@@ -81,17 +78,10 @@ impl Conditions<'_> {
         self.dominators.dominates(first, second)
     }
 
-    /// Not C3: may something have happened in between that the second one would see?
-    fn has_dependency_between(&self, first: (Block, Inst), second: (Block, Inst)) -> bool {
-        match Class::of(&self.func.insts[second.1]) {
-            Class::Load => self.details(first.1).state != self.details(second.1).state,
-            Class::Convergent | Class::Shuffle => {
-                let mut insts = self.func.block_insts(first.0).chain(self.func.block_insts(second.0));
-                self.regions.of(first.0) != self.regions.of(second.0)
-                    || insts.any(|inst| may_lose_lanes(&self.func.insts[inst]))
-            }
-            _ => false,
-        }
+    /// Not C3: may memory or the active lanes have changed in between, so that the second one gives something else?
+    fn has_dependency_between(&self, first: Inst, second: Inst) -> bool {
+        let content = |inst| self.numbers.of(inst).map(|numbered| numbered.content);
+        content(first) != content(second)
     }
 
     fn has_call(&self, block: Block) -> bool {
@@ -100,7 +90,7 @@ impl Conditions<'_> {
 
     /// C4.
     pub fn predicates_agree(&self, first: Inst, second: Inst) -> bool {
-        self.numbers(first).zip(self.numbers(second)).is_some_and(|(first, second)| first.guard == second.guard)
+        self.numbers.of(first).zip(self.numbers.of(second)).is_some_and(|(first, second)| first.guard == second.guard)
     }
 
     /// Could the first do the work of both of a block, if it had no guard? One stands under the
@@ -108,28 +98,20 @@ impl Conditions<'_> {
     /// changes what it gives. What reads memory may fail, so no lane may have ended in between
     /// either, as in a call.
     pub fn are_complementary(&self, first: (Block, Inst), second: (Block, Inst)) -> bool {
-        let numbers = self.numbers(first.1).zip(self.numbers(second.1));
+        let numbers = self.numbers.of(first.1).zip(self.numbers.of(second.1));
         let may_run_in_all_lanes = match Class::of(&self.func.insts[second.1]) {
             Class::Pure | Class::Transcendental => true,
-            Class::Load => !self.has_dependency_between(first, second) && !self.has_call(first.0),
+            Class::Load => !self.has_dependency_between(first.1, second.1) && !self.has_call(first.0),
             Class::Convergent | Class::Shuffle | Class::Atomic | Class::Never => false,
         };
         first.0 == second.0
             && may_run_in_all_lanes
-            && numbers.is_some_and(|(first, second)| first.has_opposite_guard(second))
+            && numbers.is_some_and(|(first, second)| first.has_opposite_guard(&second))
     }
 
     /// Had the instruction a guard that it has lost since?
     pub fn has_lost_guard(&self, inst: Inst) -> bool {
-        self.func.insts[inst].guard.is_none() && self.numbers(inst).is_some_and(|numbered| numbered.guard != 0)
-    }
-
-    fn numbers(&self, inst: Inst) -> Option<&Numbered> {
-        self.numbered[inst].as_ref().map(|(numbered, _)| numbered)
-    }
-
-    fn details(&self, inst: Inst) -> Details {
-        self.numbered[inst].map_or(Details::default(), |(_, details)| details)
+        self.func.insts[inst].guard.is_none() && self.numbers.of(inst).is_some_and(|numbered| numbered.guard.is_some())
     }
 
     /// C5.
@@ -144,6 +126,10 @@ impl Conditions<'_> {
         first_data.opcode == second_data.opcode
             && first_data.dsts.len() == second_data.dsts.len()
             && first_data.args.len() == second_data.args.len()
-            && self.details(first).work == self.details(second).work
+            && self.work(first) == self.work(second)
+    }
+
+    fn work(&self, inst: Inst) -> Option<Number> {
+        self.numbers.of(inst)?.work.expand()
     }
 }

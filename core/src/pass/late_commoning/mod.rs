@@ -6,11 +6,10 @@
 //! @!p z = mul.u32 a, 3           @!p z = mul.u32 a, 3      with `complementary`: one multiplication without a guard
 //! ```
 //!
-//! A walk in program order down the dominator tree looks for each instruction's work, its opcode
-//! and operands, in a table of those above ([`classes`] says quickly where there can be none). What
-//! is found has to meet the page's seven [`conditions`]. Copies are seen through, unless
-//! `DisableMoveCommoning` says otherwise; operands that commute are not sorted, that is `gvn-cse`'s
-//! work.
+//! A walk in program order down the dominator tree looks for each instruction's work, its opcode and
+//! operands, in a table of those above. The one found has to meet the page's seven [`conditions`].
+//! Copies are followed, unless `DisableMoveCommoning` is on; operands that commute are not sorted,
+//! which is the work of `gvn-cse`.
 //!
 //! Sound because the earlier instruction has run on every way to the later one, in the same lanes,
 //! with the same operands and the same memory, and its registers still hold what it wrote. With
@@ -30,7 +29,6 @@
 //!
 //! Source: ptxas page, phase 64 (LateOriCommoning).
 
-mod classes;
 mod conditions;
 
 use alloc::collections::BTreeMap;
@@ -39,16 +37,14 @@ use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use cranelift_entity::SecondaryMap;
-use cranelift_entity::packed_option::PackedOption;
 use hashbrown::HashSet;
 use smallvec::{SmallVec, smallvec};
 
 use super::copies::{copies, overwritten_early, replace_by_copies};
 use super::gvn_cse::eligibility::Class;
-use super::gvn_cse::lanes::Regions;
-use super::gvn_cse::numbering::{Numbering, Options};
-use super::gvn_cse::outline::Outline;
+use super::gvn_cse::numbering::Options;
+use super::gvn_cse::numbers::ValueNumbers;
+use super::gvn_cse::scoped::ScopedStacks;
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::Rewrite;
 use crate::flow::{Definition, Value, Values};
@@ -57,7 +53,6 @@ use crate::ir::{Block, Function, Inst, InstData, Reg, Type};
 use crate::text::instruction_text;
 use crate::trace::{Fact, Place, Remark};
 use crate::view::View;
-use classes::Mask;
 use conditions::{Broken, Conditions};
 
 /// Steps of a walk for each value, in which it is seen what registers hold where that has no name.
@@ -101,49 +96,38 @@ impl LateCommoning {
     fn walk(view: &mut View<'_>, settings: &Settings) -> bool {
         let knobs = &settings.knobs;
         let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
-        let outline = Outline::of(view.func(), &dominators);
-        let regions = if outline.needs_regions() { Regions::compute(view) } else { Regions::default() };
         let options = Options {
             enhanced: true,
-            names_work: true,
             is_algebraic: false,
             follows_copies: !knobs.switch("DisableMoveCommoning"),
             forwards_stores: false,
         };
-        let place = (view.module(), view.func());
-        let numbering = Numbering::new(place, (&cfg, &dominators), &regions, outline, options);
-        let (numbered, number_count) = numbering.of_all(view.func());
+        let numbers = ValueNumbers::compute(view, options);
         let complementary = knobs.switch("complementary");
-        let mut leaders: Vec<PackedOption<Inst>> = vec![None.into(); number_count];
-        let mut undo: Vec<(u32, PackedOption<Inst>)> = Vec::new();
-        let mut open: Vec<(usize, usize)> = Vec::new();
-        let mut seen: SecondaryMap<Block, Mask> = SecondaryMap::with_capacity(view.func().blocks.len());
+        let mut leaders: ScopedStacks<Inst> = ScopedStacks::new(numbers.count());
+        let mut workers: ScopedStacks<Inst> = ScopedStacks::new(numbers.count());
         let mut registers = Registers::of(&cfg, &values);
         for (place, &block) in dominators.preorder().iter().enumerate() {
-            while let Some((_, first)) = open.pop_if(|(end, _)| *end <= place) {
-                undo.drain(first..).rev().for_each(|(number, before)| leaders[number as usize] = before);
+            for stacks in [&mut leaders, &mut workers] {
+                while stacks.close(place) {}
+                stacks.open(place + dominators.subtree(block).len());
             }
-            open.push((place + dominators.subtree(block).len(), undo.len()));
-            let mut mask = dominators.parent(block).map_or(Mask::default(), |above| seen[above]);
             let mut next = view.func().layout.first_inst(block);
             while let Some(inst) = next {
                 next = view.func().layout.next_inst(inst);
                 let data = &view.func().insts[inst];
-                let Some((own, details)) = numbered[inst].filter(|_| can_be_common(data)) else { continue };
-                let Some(work) = details.work else { continue };
-                let wanted = Mask::of(data);
+                let Some(own) = numbers.of(inst).filter(|_| can_be_common(data)) else { continue };
+                let Some(work) = own.work.expand() else { continue };
                 // Under the same guard, or else under any.
                 let number = own.replaceable().unwrap_or(work);
-                let alike = leaders[number.0 as usize].expand().filter(|_| mask.may_hold(wanted));
-                let leader = alike.or_else(|| leaders[work.0 as usize].expand());
+                let alike = leaders.get(number).last();
+                let leader = alike.or_else(|| workers.get(work).last()).copied();
                 // Numbers of work do not tell `{p, q} = setp` from `p = setp`.
                 let has_as_many = |leader: &Inst| view.func().insts[*leader].dsts.len() == data.dsts.len();
                 let leader = leader.filter(has_as_many);
-                mask = mask.with(wanted);
                 if let Some(leader) = leader {
                     let func = view.func();
-                    let conditions =
-                        Conditions { func, numbered: &numbered, dominators: &dominators, regions: &regions };
+                    let conditions = Conditions { func, numbers: &numbers, dominators: &dominators };
                     let from = func.inst_block(leader).unwrap_or(block);
                     let pair = Pair {
                         leader: (from, leader),
@@ -161,12 +145,9 @@ impl LateCommoning {
                         _ => {}
                     }
                 }
-                for number in [work, number] {
-                    undo.push((number.0, leaders[number.0 as usize]));
-                    leaders[number.0 as usize] = inst.into();
-                }
+                workers.push(work, inst);
+                leaders.push(number, inst);
             }
-            seen[block] = mask;
         }
         registers.allow_more()
     }

@@ -20,7 +20,50 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::ir::Reg;
-use crate::pass::gvn_cse::expressions::Keys;
+
+/// Rows of words one after the other, and after them the words of the row that is being built.
+#[derive(Default)]
+pub struct Keys {
+    words: Vec<u32>,
+    /// Start of the row that is being built, and the hash of its words so far.
+    open: usize,
+    mixed: u64,
+}
+
+impl Keys {
+    /// Adds a word to the row that is being built.
+    #[inline]
+    pub fn add(&mut self, word: u32) {
+        self.words.push(word);
+        self.mixed = (self.mixed.rotate_left(5) ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    /// Adds several words.
+    #[inline]
+    pub fn extend(&mut self, words: impl IntoIterator<Item = u32>) {
+        words.into_iter().for_each(|word| self.add(word));
+    }
+
+    /// Drops the row that is being built.
+    #[inline]
+    pub fn give_up(&mut self) {
+        self.words.truncate(self.open);
+        self.mixed = 0;
+    }
+
+    /// Begins the next row after all words so far.
+    #[inline]
+    fn close(&mut self) {
+        self.open = self.words.len();
+        self.mixed = 0;
+    }
+
+    /// The high bits of the hash, which all words reach, folded into the low ones, which choose the place in a table.
+    #[inline]
+    fn hash(&self) -> u64 {
+        self.mixed ^ self.mixed >> 32
+    }
+}
 
 /// Place of a computation, and the register that holds it.
 #[derive(Clone, Copy)]

@@ -16,10 +16,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
+use hashbrown::HashMap;
 
 use super::trees::Licence;
 use crate::ir::{Function, Inst, InstData, Op, Opcode, Operand, Reg};
-use crate::pass::gvn_cse::expressions::Expressions;
 
 /// No register.
 pub const NONE: u32 = u32::MAX;
@@ -167,8 +167,8 @@ impl Sketches {
 
 /// Numbers for operands that are no registers.
 struct Others {
-    numbers: Expressions,
-    /// Operands by number.
+    numbers: HashMap<[u32; 3], u32>,
+    /// By number.
     all: Vec<Operand>,
     /// Some constants that were asked about, each with its number: a program has few.
     recent: [(u64, u32); RECENT],
@@ -176,7 +176,7 @@ struct Others {
 
 impl Others {
     fn new() -> Others {
-        Others { numbers: Expressions::with_capacity(0), all: Vec::new(), recent: [(0, NONE); RECENT] }
+        Others { numbers: HashMap::new(), all: Vec::new(), recent: [(0, NONE); RECENT] }
     }
 
     fn number(&mut self, operand: &Operand) -> u32 {
@@ -192,7 +192,7 @@ impl Others {
     }
 
     fn find(&mut self, operand: &Operand) -> u32 {
-        self.numbers.extend(match *operand {
+        let words = match *operand {
             Operand::Const(bits) => [0, bits as u32, (bits >> 32) as u32],
             Operand::Symbol(symbol) => {
                 let (kind, index) = symbol.words();
@@ -201,8 +201,9 @@ impl Others {
             Operand::Special(special) => [2, special.index(), 0],
             // Nobody asks for these.
             _ => [3, 0, 0],
-        });
-        let number = self.numbers.number(1).0;
+        };
+        let next = self.all.len() as u32;
+        let number = *self.numbers.entry(words).or_insert(next);
         if number as usize == self.all.len() {
             self.all.push(operand.clone());
         }
@@ -212,8 +213,8 @@ impl Others {
 
 /// Numbers for opcodes.
 struct Opcodes {
-    numbers: Expressions,
-    /// Opcodes by number.
+    numbers: HashMap<[u32; 3], u32>,
+    /// By number.
     all: Vec<Opcode>,
     /// The words of some that were asked about, each with its number: a program has few.
     recent: [([u32; 3], u32); RECENT],
@@ -225,7 +226,7 @@ impl Opcodes {
     fn new() -> Opcodes {
         let first = Opcode::untyped(Op::Mov);
         let recent = [(first.words(), 0); RECENT];
-        let mut opcodes = Opcodes { numbers: Expressions::with_capacity(0), all: Vec::new(), recent };
+        let mut opcodes = Opcodes { numbers: HashMap::new(), all: Vec::new(), recent };
         // What stands there in the beginning is right, too.
         opcodes.find(first);
         opcodes
@@ -246,8 +247,8 @@ impl Opcodes {
     }
 
     fn find(&mut self, opcode: Opcode) -> u32 {
-        self.numbers.extend(opcode.words());
-        let number = self.numbers.number(1).0;
+        let next = self.all.len() as u32;
+        let number = *self.numbers.entry(opcode.words()).or_insert(next);
         if number as usize == self.all.len() {
             self.all.push(opcode);
         }
