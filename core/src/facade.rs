@@ -6,8 +6,8 @@
 //!                     └─────simulate, equivalent
 //! ```
 //!
-//! Text IR and PTX are both read. A kernel without a launch gets one that is derived from its code, as on the command line.
-//! Nothing here panics on bad input.
+//! Text IR and PTX are both read. A kernel without a launch gets one that is derived from its code, as on the command
+//! line. Nothing here panics on bad input.
 
 use alloc::format;
 use alloc::string::String;
@@ -39,8 +39,8 @@ pub fn check(source: &str) -> Vec<Diagnostic> {
     load(source, Dialect::of(source)).diagnostics
 }
 
-/// Runs passes over all functions, such as `gvn-cse,dce`, `@ptxas` or `ssrqp[cost=machine]`. The session is at its end; it
-/// replays any position, and its [`module`](Session::module) is the program there.
+/// Runs passes over all functions, such as `gvn-cse,dce`, `@ptxas` or `ssrqp[cost=machine]`. The session is at its
+/// end; it replays any position, and its [`module`](Session::module) is the program there.
 ///
 /// # Errors
 ///
@@ -88,8 +88,8 @@ pub fn simulate(module: &Module, kernel: Func, settings: &Settings, machine: Mac
     Ok(simulation.result())
 }
 
-/// Compares the memory that two kernels leave behind, on launches made from that of the first one. Sound in one direction:
-/// a difference is real, agreement is evidence only.
+/// Compares the memory that two kernels leave behind, on launches made from that of the first one. Sound in one
+/// direction: a difference is real, agreement is evidence only.
 pub fn equivalent(first: (&Module, Func), second: (&Module, Func)) -> Verdict {
     let launch = launch_under(first.0, &first.0.funcs[first.1], &Settings::default());
     compare(first, second, &launch, &Comparison::default())
@@ -151,12 +151,12 @@ entry:
 
     #[test]
     fn bad_input_is_answered() {
-        let errors = parse("kernel k(").expect_err("no program");
+        let errors = parse("kernel k(").err().expect("no program");
         assert!(errors.iter().any(Diagnostic::is_error));
         assert_eq!(check("kernel k("), errors);
         let empty = parse("").expect("an empty program");
         assert!(find_kernel(&empty, None).is_err() && find_kernel(&empty, Some("k")).is_err());
-        let refused = optimize(empty.clone(), "gvn-cs").expect_err("no such pass");
+        let refused = optimize(empty.clone(), "gvn-cs").err().expect("no such pass");
         assert!(refused.contains("did you mean `gvn-cse`?"), "{refused}");
         assert!(trace(&optimize(empty, "@ptxas").expect("a pipeline")).is_empty());
     }

@@ -1,5 +1,5 @@
-//! Path-sensitive value-flow optimisation of GPU programs: text IR and PTX in, passes whose every rewrite has a reason, and
-//! a simulator of warps. A no_std library with no input, output, clock or threads.
+//! Path-sensitive value-flow optimisation of GPU programs: text IR and PTX in, passes whose every rewrite has a
+//! reason, and a simulator of warps. A no_std library with no input, output, clock or threads.
 //!
 //! ```
 //! use warpscope_core::{Machine, Settings, equivalent, find_kernel, optimize, parse, print, simulate, trace};
@@ -50,8 +50,9 @@
 //! ```
 //!
 //! A file imports only from rooms above its own, in the order of this list (down the left column, then the right one).
-//! `ir`, `text`, `graph` and `machine` are the package `warpscope-program`, `sim` is `warpscope-sim`: packages of their own
-//! because the web page needs a fast simulator and small passes, and Cargo sets the level of optimisation by package.
+//! `ir`, `text`, `graph` and `machine` are the package `warpscope-program`, `sim` is `warpscope-sim`: packages of
+//! their own because the web page needs a fast simulator and small passes, and Cargo sets the level of optimisation
+//! by package.
 #![no_std]
 extern crate alloc;
 #[cfg(feature = "std")]

@@ -159,8 +159,8 @@ fn pointers(func: &Function) -> impl Iterator<Item = (Reg, Origin)> {
     })
 }
 
-/// What an instruction makes of its operands, of whose registers `origin` tells; none where it is a plain number whatever
-/// they are.
+/// Origin of an instruction's result, with the operands' given by `origin`; none where it is a plain number
+/// whatever they are.
 fn made_by(func: &Function, reg: Reg, data: &InstData, mut origin: impl FnMut(Reg) -> Origin) -> Option<Origin> {
     let (opcode, bits) = (data.opcode, func.reg_types[reg].bits());
     let is_plain =

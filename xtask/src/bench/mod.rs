@@ -32,8 +32,8 @@ const BENCHMARK: &str = "laboratory";
 /// which the simulator would have no vectors.
 const LIKE_THE_ENGINE: &[&str] = &["--", "-C", "opt-level=3"];
 
-/// WASI is experimental, which needs no saying. A fast call into Node's WASI may collect garbage where V8 does not expect
-/// it and crash (nodejs/node#46777); with ordinary calls the benchmark, which seldom makes one, is as fast.
+/// WASI is experimental, which needs no saying. A fast call into Node's WASI may collect garbage where V8 does not
+/// expect it and crash (nodejs/node#46777); with ordinary calls the benchmark, which seldom makes one, is as fast.
 const NODE_OPTIONS: [&str; 2] = ["--no-warnings", "--no-turbo-fast-api-calls"];
 
 /// Runs the benchmark in both builds and prints the table.

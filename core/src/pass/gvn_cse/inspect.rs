@@ -7,13 +7,14 @@
 //! hit     `y` is `t` …                       hits and refusals of the whole walk, each with its moment
 //! ```
 //!
-//! A moment is how much of the walk is done: a scope that opens, an entry, a hit, a refusal and a scope that closes each
-//! count one. Everything comes from the table events in the journal, so that every pass that records these can be shown.
+//! A moment is how much of the walk is done: a scope that opens, an entry, a hit, a refusal and a scope that closes
+//! each count one. Everything comes from the table events in the journal, so that every pass that records these can
+//! be shown.
 //!
 //! Linear in moments, apart from logarithms.
 //!
-//! Limits: [`MOST_ROWS`] rows, those entered last and the ones that the moment is about; the first [`MOST_FINDINGS`] hits
-//! and refusals; [`MOST_MOMENTS`] moments, around the one that is shown.
+//! Limits: [`MOST_ROWS`] rows, those entered last and the ones that the moment is about; the first [`MOST_FINDINGS`]
+//! hits and refusals; [`MOST_MOMENTS`] moments, around the one that is shown.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;

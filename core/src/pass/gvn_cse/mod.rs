@@ -71,7 +71,7 @@ impl Pass for GvnCse {
             Knob {
                 name: "EnableGvnCseMode",
                 kind: KnobKind::Integer { default: 5, min: 0, max: 6 },
-                help: "Set the scope: 0 off, 1 one block, 2 along immediate dominators, 3 and 4 dominator tree, 5 and 6 joins too.",
+                help: "Set the scope: 0 off, 1 one block, 2 immediate dominators, 3, 4 dominator tree, 5, 6 joins too.",
             },
             Knob {
                 name: "EnableGvnCsePerInstr",
@@ -88,7 +88,7 @@ impl Pass for GvnCse {
             Knob {
                 name: "forward_stores",
                 kind: KnobKind::Switch { default: false },
-                help: "Forward stores to loads of the same thread and remove redundant stores; sound only without data races.",
+                help: "Forward stores to loads of the thread, remove redundant stores; sound without data races.",
             },
             Knob {
                 name: "cross_block_flag",

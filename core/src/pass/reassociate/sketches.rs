@@ -168,7 +168,7 @@ impl Sketches {
 /// Numbers for operands that are no registers.
 struct Others {
     numbers: HashMap<[u32; 3], u32>,
-    /// By number.
+    /// Operands by number.
     all: Vec<Operand>,
     /// Some constants that were asked about, each with its number: a program has few.
     recent: [(u64, u32); RECENT],
@@ -214,7 +214,7 @@ impl Others {
 /// Numbers for opcodes.
 struct Opcodes {
     numbers: HashMap<[u32; 3], u32>,
-    /// By number.
+    /// Opcodes by number.
     all: Vec<Opcode>,
     /// The words of some that were asked about, each with its number: a program has few.
     recent: [([u32; 3], u32); RECENT],
