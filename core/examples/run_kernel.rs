@@ -27,7 +27,7 @@ done:
 
 launch collatz {
     block 64
-    x = buffer u32[64] zero
+    x = buffer u32[64] const 0
 }
 ";
 

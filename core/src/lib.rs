@@ -20,8 +20,10 @@
 //! println!("{}\n{}", trace(&session).join("\n"), print(session.module()));
 //!
 //! // The launch is derived from the code; both programs leave the same memory behind.
-//! let cycles = |module| simulate(module, kernel, &Settings::default(), Machine::Ampere).map(|run| run.cycles);
-//! assert!(cycles(session.module()) <= cycles(&module));
+//! let run = |module| {
+//!     simulate(module, kernel, &Settings::default(), Machine::Ampere).map_err(|error| error.message)
+//! };
+//! assert!(run(session.module())?.cycles <= run(&module)?.cycles);
 //! println!("{:?}", equivalent((&module, kernel), (session.module(), kernel)));
 //! # Ok::<(), String>(())
 //! ```

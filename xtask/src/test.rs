@@ -1,7 +1,7 @@
 //! Everything that proves the laboratory works, and one line that sums it up.
 //!
 //! ```text
-//! format ─ lint ─ no-std ─ native           what this machine runs
+//! format ─ lint ─ no-std ─ docs ─ native    what this machine runs
 //! site ─ pack ─ browser                     beside it, what needs WebAssembly or a browser
 //! ```
 //!
@@ -58,6 +58,8 @@ enum Step {
     Lint,
     /// The core compiles for a machine without an operating system.
     NoStd,
+    /// The documentation builds without a warning.
+    Docs,
     /// The tests of all crates, on this machine.
     Native,
     /// The page builds and is within its size budget.
@@ -237,6 +239,12 @@ fn run(step: Step, steps: &[Step], options: &Options) -> Result<Tally> {
                 ]),
             )
         }
+        Step::Docs => check(
+            "document the crates",
+            tools::cargo()
+                .args(["doc", "--quiet", "--locked", "--no-deps", "--workspace"])
+                .env("RUSTDOCFLAGS", "--deny warnings"),
+        ),
         Step::Native => native(filter, options.seed),
         Step::Site => {
             // All that is compiled to WebAssembly at once keeps more than one core busy.

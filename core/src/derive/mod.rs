@@ -17,7 +17,7 @@
 //!   integers are 16 ([`sizes`]).
 //! - A buffer is as long as the kernel reaches into it under these sizes ([`ranges`]); where that has no bound, as for
 //!   subscripts computed from data, it has 256 KiB. Its elements are of the type it is accessed by ([`fills`]).
-//! - The launch is tried in the simulator; buffers grow and sizes change until it runs ([`search`]).
+//! - The launch is tried in the simulator; buffers grow and sizes change until it runs (`search`).
 //!
 //! It is a guess that is meant to be shown and edited, so it is marked as derived. It is derived
 //! once, from the source, and goes with the program: after passes the same launch shows what they

@@ -17,7 +17,7 @@
 //! Each [expression](expressions) is looked at where its value comes to on some ways and is needed on some ([`hoisting`]).
 //! Without speculation an evaluation is brought forward only past branches all of whose ways need it, so that no path
 //! evaluates more than before. With executed paths, of a `profile path` or
-//! [estimated](super::path_guided::estimate) from a `profile edge`, other branches are weighed ([`benefit`]): executed paths that
+//! estimated from a `profile edge`, other branches are weighed ([`benefit`]): executed paths that
 //! evaluate once instead of twice, against others that evaluate for nothing. What pays is enabled, together with the
 //! branches ahead that the benefit needs. From there evaluations are delayed again as far as that costs nothing, so that
 //! invariants leave loops, and what gains nothing stays.
