@@ -7,8 +7,8 @@
 //! ```
 //!
 //! An edit cannot exist without a remark, because only a [`Rewrite`] makes edits and only a remark makes a rewrite.
-//! Every [`Edit`](crate::trace::Edit) carries what its inverse needs, so undoing a list of edits from its end restores the function
-//! exactly, names included. Ids are handed out once: redoing a creation brings the same id back.
+//! Every [`Edit`](crate::trace::Edit) carries what its inverse needs, so undoing a list of edits from its end
+//! restores the function exactly, names included. Ids are handed out once: redoing a creation brings the same id back.
 //!
 //! A function may get a global of its own with [`Rewrite::create_global`]: the one change outside
 //! of it, which is undone and redone with the rest.
