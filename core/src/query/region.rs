@@ -28,7 +28,8 @@ use cranelift_entity::SecondaryMap;
 
 use hashbrown::HashMap;
 
-use super::ways::Spot;
+use super::edges::InsertionPoint;
+use super::rules::Crossing;
 use crate::graph::{Cfg, ControlDependence, PostDominators};
 use crate::ir::Block;
 
@@ -112,6 +113,15 @@ impl Region {
         self.is_divergent[block]
     }
 
+    /// Do expressions move up across the branch at the end of a block?
+    pub fn is_crossed(&self, crossing: Crossing, branch: Block) -> bool {
+        match crossing {
+            Crossing::Nothing => false,
+            Crossing::Divergent => self.is_divergent(branch),
+            Crossing::Everything => true,
+        }
+    }
+
     /// The divergent branch that keeps a block out of the region.
     pub fn kept_out_by(&self, block: Block) -> Option<Block> {
         self.kept_out[block]
@@ -127,20 +137,20 @@ impl Region {
     }
 
     /// The divergent branch that keeps a place out of the region of whoever depends on those branches.
-    pub fn spot_kept_out_by(&mut self, spot: Spot, asker: BranchSet) -> Option<Block> {
-        let branch = match spot {
-            Spot::End(block) => self.kept_out_by(block),
-            Spot::Edge(from, _) => self.edge_kept_out_by(from),
+    pub fn point_kept_out_by(&mut self, point: InsertionPoint, asker: BranchSet) -> Option<Block> {
+        let branch = match point {
+            InsertionPoint::End(block) => self.kept_out_by(block),
+            InsertionPoint::Edge(from, _) => self.edge_kept_out_by(from),
             // Control always comes by there, and once only.
-            Spot::Front(_) => None,
+            InsertionPoint::BeforeEntry(_) => None,
         };
         if branch.is_none() || self.reach != Reach::Relative {
             return branch;
         }
-        let own = match spot {
-            Spot::End(block) => self.branches(block),
-            Spot::Edge(from, _) => self.branches_of_edge(from),
-            Spot::Front(_) => 0,
+        let own = match point {
+            InsertionPoint::End(block) => self.branches(block),
+            InsertionPoint::Edge(from, _) => self.branches_of_edge(from),
+            InsertionPoint::BeforeEntry(_) => 0,
         };
         let (own, known) = (self.members[own as usize].clone(), &self.members[asker as usize]);
         own.iter().copied().find(|branch| known.binary_search(branch).is_err())

@@ -31,7 +31,9 @@ use alloc::vec::Vec;
 use super::rewriting::Rewriting;
 use crate::ir::{Block, Function, Inst, Opcode, WarpCounts};
 use crate::machine::{Machine, OpClass};
-use crate::query::{Form, Hoist, Inquiries, Occurrence, OccurrenceData, Spot, Step, Subject, Support, Ways};
+use crate::query::{
+    Conversion, Form, Hoist, InsertionPoint, Occurrence, OccurrenceData, QueryEngine, SplitGraph, Subject, Support,
+};
 use crate::trace::{Fact, NoTrace, Remark};
 
 /// Others of one load that are looked at.
@@ -107,7 +109,7 @@ pub(super) struct CountedOn {
 /// What is on a bill already, so that nothing is paid for twice.
 #[derive(Default)]
 struct Paid {
-    insertions: BTreeSet<(Spot, Form)>,
+    insertions: BTreeSet<(InsertionPoint, Form)>,
     shifts: BTreeSet<(Inst, Form)>,
 }
 
@@ -131,29 +133,29 @@ impl Costs {
     pub fn of_insertion(
         &self,
         func: &Function,
-        inquiries: &mut Inquiries<'_>,
+        engine: &mut QueryEngine<'_>,
         rewriting: &Rewriting,
         occurrence: Occurrence,
         support: &Support,
     ) -> Option<(Bill, CountedOn)> {
         let (mut bill, mut paid, mut counted_on) = (Bill::default(), Paid::default(), CountedOn::default());
-        self.pay(func, inquiries, rewriting, support, &mut paid, &mut bill)?;
-        self.save(func, inquiries, occurrence, &mut bill)?;
+        self.pay(func, engine, rewriting, support, &mut paid, &mut bill)?;
+        self.save(func, engine, occurrence, &mut bill)?;
         if bill.pays() {
             return Some((bill, counted_on));
         }
-        for other in inquiries.snapshot.others(occurrence, OTHERS) {
-            if inquiries.available(func, &mut NoTrace, other).is_ok() {
+        for other in engine.snapshot.others(occurrence, OTHERS) {
+            if engine.available(func, &mut NoTrace, other).is_ok() {
                 continue;
             }
-            let Ok(support) = inquiries.available_anywhere(func, &mut NoTrace, other) else { continue };
-            let is_there = |&(spot, form): &(Spot, Form)| {
-                paid.insertions.contains(&(spot, form)) || rewriting.is_inserted(spot, form)
+            let Ok(support) = engine.available_anywhere(func, &mut NoTrace, other) else { continue };
+            let is_there = |&(point, form): &(InsertionPoint, Form)| {
+                paid.insertions.contains(&(point, form)) || rewriting.is_inserted(point, form)
             };
             if support.insertions.iter().all(is_there) {
                 let mut with = bill;
-                self.pay(func, inquiries, rewriting, &support, &mut paid, &mut with)?;
-                self.save(func, inquiries, other, &mut with)?;
+                self.pay(func, engine, rewriting, &support, &mut paid, &mut with)?;
+                self.save(func, engine, other, &mut with)?;
                 if with.saves - with.costs > bill.saves - bill.costs {
                     bill = with;
                     counted_on.going.push(other);
@@ -167,39 +169,39 @@ impl Costs {
     pub fn of_hoist(
         &self,
         func: &Function,
-        inquiries: &mut Inquiries<'_>,
+        engine: &mut QueryEngine<'_>,
         rewriting: &Rewriting,
         occurrence: Occurrence,
         hoist: &Hoist,
     ) -> Option<(Bill, CountedOn)> {
-        let mut others = inquiries.snapshot.others(occurrence, OTHERS);
-        others.retain(|&other| inquiries.available(func, &mut NoTrace, other).is_err());
-        let trial = inquiries.begin_trial(func, hoist);
-        let bill = self.of_trial(func, inquiries, rewriting, (occurrence, &others), (&trial, hoist.has_gaps));
-        inquiries.end_trial(trial);
+        let mut others = engine.snapshot.others(occurrence, OTHERS);
+        others.retain(|&other| engine.available(func, &mut NoTrace, other).is_err());
+        let trial = engine.begin_trial(func, hoist);
+        let bill = self.of_trial(func, engine, rewriting, (occurrence, &others), (&trial, hoist.has_gaps));
+        engine.end_trial(trial);
         bill
     }
 
     fn of_trial(
         &self,
         func: &Function,
-        inquiries: &mut Inquiries<'_>,
+        engine: &mut QueryEngine<'_>,
         rewriting: &Rewriting,
         (occurrence, others): (Occurrence, &[Occurrence]),
         (trial, has_gaps): (&[Occurrence], bool),
     ) -> Option<(Bill, CountedOn)> {
         let (mut bill, mut paid, mut counted_on) = (Bill::default(), Paid::default(), CountedOn::default());
         for &moved in trial {
-            let &OccurrenceData { block, form, .. } = inquiries.snapshot.occurrence(moved);
+            let &OccurrenceData { block, form, .. } = engine.snapshot.occurrence(moved);
             let mut own = Bill::default();
-            let distance = self.distance_from(func, inquiries, block, occurrence);
-            own.pay(self.executions(&inquiries.snapshot.ways, block)?, self.load(inquiries, form, distance));
+            let distance = self.distance_from(func, engine, block, occurrence);
+            own.pay(self.executions(&engine.snapshot.graph, block)?, self.load(engine, form, distance));
             // It may be available where it comes, from further up.
             for anywhere in [false, true] {
-                let Ok(support) = inquiries.available_on_trial(func, moved, anywhere) else { continue };
+                let Ok(support) = engine.available_in_trial(func, moved, anywhere) else { continue };
                 let mut further = Bill::default();
                 let mut paid = Paid::default();
-                self.pay(func, inquiries, rewriting, &support, &mut paid, &mut further)?;
+                self.pay(func, engine, rewriting, &support, &mut paid, &mut further)?;
                 // What is available as the rules have it will be taken from there, whatever that costs.
                 if !anywhere || further.costs < own.costs {
                     own = further;
@@ -210,15 +212,15 @@ impl Costs {
             bill.more = bill.more.saturating_add(own.more);
             bill.costs += own.costs;
         }
-        if has_gaps && let Ok(support) = inquiries.available_on_trial(func, occurrence, false) {
-            self.pay(func, inquiries, rewriting, &support, &mut paid, &mut bill)?;
+        if has_gaps && let Ok(support) = engine.available_in_trial(func, occurrence, false) {
+            self.pay(func, engine, rewriting, &support, &mut paid, &mut bill)?;
         }
-        self.save(func, inquiries, occurrence, &mut bill)?;
+        self.save(func, engine, occurrence, &mut bill)?;
         for &other in others {
-            let Ok(support) = inquiries.available_on_trial(func, other, false) else { continue };
+            let Ok(support) = engine.available_in_trial(func, other, false) else { continue };
             let mut with = bill;
-            self.pay(func, inquiries, rewriting, &support, &mut paid, &mut with)?;
-            self.save(func, inquiries, other, &mut with)?;
+            self.pay(func, engine, rewriting, &support, &mut paid, &mut with)?;
+            self.save(func, engine, other, &mut with)?;
             if with.saves - with.costs > bill.saves - bill.costs {
                 bill = with;
                 counted_on.going.push(other);
@@ -231,44 +233,44 @@ impl Costs {
     fn pay(
         &self,
         func: &Function,
-        inquiries: &Inquiries<'_>,
+        engine: &QueryEngine<'_>,
         rewriting: &Rewriting,
         support: &Support,
         paid: &mut Paid,
         bill: &mut Bill,
     ) -> Option<()> {
-        let ways = &inquiries.snapshot.ways;
-        for &(spot, form) in &support.insertions {
-            if !rewriting.is_inserted(spot, form) && paid.insertions.insert((spot, form)) {
-                let executions = match spot {
-                    Spot::End(block) | Spot::Front(block) => self.executions(ways, block)?,
-                    Spot::Edge(from, to) => self.taken(ways.named_as(from), to)?,
+        let graph = &engine.snapshot.graph;
+        for &(point, form) in &support.insertions {
+            if !rewriting.is_inserted(point, form) && paid.insertions.insert((point, form)) {
+                let executions = match point {
+                    InsertionPoint::End(block) | InsertionPoint::BeforeEntry(block) => self.executions(graph, block)?,
+                    InsertionPoint::Edge(from, to) => self.taken(graph.value_block(from), to)?,
                 };
-                bill.pay(executions, self.load(inquiries, form, 0));
+                bill.pay(executions, self.load(engine, form, 0));
             }
         }
-        for &Step { inst, below, .. } in &support.shifts {
+        for &Conversion { inst, below, .. } in &support.conversions {
             if !rewriting.is_shifted(inst, below) && paid.shifts.insert((inst, below)) {
                 let Some(block) = func.inst_block(inst) else { continue };
-                let types = &inquiries.snapshot.forms.expression(below).types;
+                let types = &engine.snapshot.forms.expression(below).types;
                 let cycles: f64 = types.iter().map(|&ty| self.cycles(Opcode::mov(ty), u32::MAX)).sum();
-                bill.pay(self.executions(ways, block)?, cycles);
+                bill.pay(self.executions(graph, block)?, cycles);
             }
         }
         Some(())
     }
 
     /// Adds a load that goes away. One with a guard may not have been made at all.
-    fn save(&self, func: &Function, inquiries: &Inquiries<'_>, occurrence: Occurrence, bill: &mut Bill) -> Option<()> {
-        let &OccurrenceData { inst, block, form, .. } = inquiries.snapshot.occurrence(occurrence);
-        if inquiries.snapshot.forms.expression(form).guard.is_some() {
+    fn save(&self, func: &Function, engine: &QueryEngine<'_>, occurrence: Occurrence, bill: &mut Bill) -> Option<()> {
+        let &OccurrenceData { inst, block, form, .. } = engine.snapshot.occurrence(occurrence);
+        if engine.snapshot.forms.expression(form).guard.is_some() {
             return Some(());
         }
-        let executions = self.executions(&inquiries.snapshot.ways, block)?;
+        let executions = self.executions(&engine.snapshot.graph, block)?;
         let (distance, is_used) = inst.map_or((0, false), |inst| self.to_first_use(func, inst));
         let distance = if is_used { distance } else { u32::MAX };
         bill.less = bill.less.saturating_add(executions);
-        bill.saves += executions as f64 * self.load(inquiries, form, distance);
+        bill.saves += executions as f64 * self.load(engine, form, distance);
         Some(())
     }
 
@@ -289,10 +291,10 @@ impl Costs {
 
     /// Issue cycles between the end of `block` and what uses a load that moved up to there: the branch and at least the
     /// load's own block up to the use.
-    fn distance_from(&self, func: &Function, inquiries: &Inquiries<'_>, block: Block, load: Occurrence) -> u32 {
+    fn distance_from(&self, func: &Function, engine: &QueryEngine<'_>, block: Block, load: Occurrence) -> u32 {
         let cycles = |inst: Inst| self.machine.issue_cycles(&func.insts[inst]);
         let branch = func.terminator(block).map_or(0, cycles);
-        let &OccurrenceData { inst: Some(load), block: own, .. } = inquiries.snapshot.occurrence(load) else {
+        let &OccurrenceData { inst: Some(load), block: own, .. } = engine.snapshot.occurrence(load) else {
             return branch;
         };
         let before = func.block_insts(own).take_while(|&inst| inst != load).map(cycles);
@@ -301,9 +303,9 @@ impl Costs {
     }
 
     /// How often warps execute a block. What has been put on an edge runs as often as that is taken.
-    fn executions(&self, ways: &Ways, block: Block) -> Option<u64> {
-        match ways.down(block).first() {
-            Some(&to) if ways.is_on_edge(block) => self.taken(ways.named_as(block), to),
+    fn executions(&self, graph: &SplitGraph, block: Block) -> Option<u64> {
+        match graph.successors(block).first() {
+            Some(&to) if graph.is_on_edge(block) => self.taken(graph.value_block(block), to),
             _ => self.counts.executions(block).or(self.is_whole.then_some(0)),
         }
     }
@@ -313,8 +315,8 @@ impl Costs {
     }
 
     /// Cycles that a load of a form costs a warp, whose first use comes so many cycles behind it.
-    fn load(&self, inquiries: &Inquiries<'_>, form: Form, distance: u32) -> f64 {
-        match &inquiries.snapshot.forms.expression(form).subject {
+    fn load(&self, engine: &QueryEngine<'_>, form: Form, distance: u32) -> f64 {
+        match &engine.snapshot.forms.expression(form).subject {
             Subject::Load(kind, _) => self.cycles(kind.opcode, distance),
             Subject::Pure(opcode, _) => self.cycles(*opcode, distance),
         }

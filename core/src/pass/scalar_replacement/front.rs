@@ -21,7 +21,7 @@ use crate::trace::{Place, Remark};
 use crate::view::View;
 
 /// Puts a block in front of a function's only entry.
-pub(super) fn put_in_front(view: &mut View<'_>, first: Block) -> Block {
+pub(super) fn create_before_entry(view: &mut View<'_>, first: Block) -> Block {
     let mut rewrite = view.rewrite(|func| {
         let message = format!("a block in front of `{}` takes what is inserted there", func.blocks[first].name);
         Remark::applied("front", first, message)

@@ -59,31 +59,31 @@
 //!
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021.
 
+mod copies;
 mod cost;
 mod front;
+mod guarded;
 mod inspect;
 mod narration;
+mod refusals;
 mod rewriting;
+mod walk;
 
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
-
-use cranelift_entity::SecondaryMap;
 
 use super::if_convert::{LANES, resident_warps};
 use super::{FAULTING_KNOB, Inspector, Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
-use crate::ir::{Block, Function, WarpCounts};
+use crate::ir::{Block, WarpCounts};
 use crate::machine::Machine;
 use crate::query::{
-    Crossing, DownSafety, Faulting, Form, Hoist, Inquiries, Insertion, Interest, Occurrence, OccurrenceData, Reach,
-    Refusal, Rules, Shape, Snapshot, Spot, Support,
+    Crossing, DownSafety, Faulting, Insertion, Interest, QueryEngine, Reach, Region, Rules, Shape, Snapshot,
 };
 use crate::symbolic::Overflow;
-use crate::trace::{Fact, NoTrace, Remark};
+use crate::trace::{Fact, Remark};
 use crate::view::View;
-use cost::{Bill, Costs, CountedOn};
-use rewriting::Rewriting;
+use cost::Costs;
+use walk::Walk;
 
 const DOWN_SAFETY: Knob = Knob {
     name: "down_safety",
@@ -216,7 +216,7 @@ fn run(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant) {
     let overflow = if is("overflow", "prove") { Overflow::Prove } else { Overflow::Assume };
     let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
     let snapshot = Snapshot::new(view.module(), view.func(), (&cfg, dominators), values, overflow, variant.interest);
-    if snapshot.occurrence_count() == 0 {
+    if !snapshot.has_occurrences() {
         return;
     }
     let rules = Rules {
@@ -230,6 +230,7 @@ fn run(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant) {
         },
         visits: variant.integer(knobs, "visits").unwrap_or(2) as u32,
         meets_partially: variant.crossing != Crossing::Nothing && knobs.switch("partial_speculation"),
+        trial: 0,
     };
     let reach = match variant.choice(knobs, "cdrnd") {
         "direct" => Reach::Direct,
@@ -246,41 +247,24 @@ fn run(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant) {
     });
     let loops = view.loops();
     let instructions = view.func().insts.len();
-    let inquiries = Inquiries::new(snapshot, rules, reach, divergent, shape, instructions);
-    let mut pass = Walk {
-        inquiries: match variant.interest {
-            Interest::Loads => inquiries.stopping_when_decided(),
-            Interest::Scalars => inquiries,
-        },
-        rewriting: Rewriting::default(),
-        rules,
-        costs,
-        asked: SecondaryMap::new(),
-        counted_on: Vec::new(),
-        guarded: Vec::new(),
-        paid_for: Vec::new(),
-        limit_is_told: false,
-    };
-    // Vectors first, the widest before the others: what has them has their elements.
-    let widths: &[u8] = if pass.inquiries.snapshot.has_vectors() { &[4, 2, 1] } else { &[1] };
+    let region = Region::new(shape.clone(), divergent.into_iter(), reach);
+    let mut walk = Walk::new(QueryEngine::new(snapshot, rules, region, shape, instructions), rules, costs);
+    // Wide vectors first: a load that provides them provides their elements.
+    let widths: &[u8] = if walk.engine.snapshot.has_vectors() { &[4, 2, 1] } else { &[1] };
     for (&width, &block) in
         widths.iter().flat_map(|width| cfg.reverse_postorder().iter().map(move |block| (width, block)))
     {
-        for inst in pass.inquiries.snapshot.occurring_in(view.func(), block) {
+        for inst in walk.engine.snapshot.occurring_in(view.func(), block) {
             if widths.len() > 1 && view.func().insts[inst].opcode.vector != width {
                 continue;
             }
-            if let Some(occurrence) = pass.inquiries.snapshot.occurrence_of(inst) {
-                // Alone and outside loops it has nothing to be available from.
-                let is_alone = pass.inquiries.snapshot.relatives(occurrence) == 1 && loops.innermost(block).is_none();
-                pass.ask(view, occurrence, is_alone);
-                pass.asked[occurrence] = true;
-                pass.ask_again(view);
-                pass.note_guarded(occurrence);
+            if let Some(occurrence) = walk.engine.snapshot.occurrence_of(inst) {
+                let is_alone = walk.engine.snapshot.relatives(occurrence) == 1 && loops.innermost(block).is_none();
+                walk.visit(view, occurrence, is_alone);
             }
         }
     }
-    pass.ask_guarded_again(view);
+    walk.ask_guarded_again(view);
 }
 
 /// The blocks whose branches diverge, as the knob has it.
@@ -357,399 +341,4 @@ fn miss_profile(view: &mut View<'_>, without: &str) {
         let entry = func.entry_block().unwrap_or(Block::from_u32(0));
         Remark::missed("no-profile", entry, format!("there is no `profile warp`: {without}"))
     });
-}
-
-/// What has been inserted is asked about again, and what that inserts, no more often than this.
-const MAX_FOLLOWED: u32 = 8;
-
-struct Walk<'m> {
-    inquiries: Inquiries<'m>,
-    rewriting: Rewriting,
-    rules: Rules,
-    /// What decides about moves, and about insertions outside the region.
-    costs: Option<Costs>,
-    /// Those that have had their turn.
-    asked: SecondaryMap<Occurrence, bool>,
-    /// Those that a bill which has been paid counts on going away.
-    counted_on: Vec<Occurrence>,
-    /// Those with a guard that have had their turn.
-    guarded: Vec<Occurrence>,
-    /// What has moved up and is available there by insertions that a bill has, which has been paid.
-    paid_for: Vec<(Occurrence, Bill)>,
-    limit_is_told: bool,
-}
-
-impl Walk<'_> {
-    /// Asks about one occurrence, and does what the answers allow.
-    fn ask(&mut self, view: &mut View<'_>, occurrence: Occurrence, is_alone: bool) {
-        if !is_alone {
-            match self.available(view, occurrence, true) {
-                Ok(support) => {
-                    let inserted = self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
-                    self.follow(view, inserted);
-                    return;
-                }
-                Err(_) if self.put_together(view, occurrence) => return,
-                Err(refusal) => match self.insert_outside(view, occurrence, true) {
-                    Some(inserted) => {
-                        self.follow(view, inserted);
-                        return;
-                    }
-                    None => self.tell_refusal(view, occurrence, refusal),
-                },
-            }
-        }
-        if self.rules.crossing != Crossing::Nothing {
-            let moved = self.move_up(view, occurrence);
-            self.follow(view, moved);
-        }
-    }
-
-    /// Those that had their turn before a bill counted on their going away are asked about again: what has been done since may
-    /// have made them available, and nobody else would find that.
-    fn ask_again(&mut self, view: &mut View<'_>) {
-        while let Some(other) = self.counted_on.pop() {
-            let is_left = self.asked[other] && self.inquiries.snapshot.is_made(other);
-            if is_left && self.inquiries.available(view.func(), &mut NoTrace, other).is_ok() {
-                self.ask(view, other, false);
-            }
-        }
-    }
-
-    fn note_guarded(&mut self, occurrence: Occurrence) {
-        let snapshot = &self.inquiries.snapshot;
-        if snapshot.forms.expression(snapshot.occurrence(occurrence).form).guard.is_some() {
-            self.guarded.push(occurrence);
-        }
-    }
-
-    /// What is made for all lanes is there for those of a guard as well, so that insertions for what was asked about later
-    /// may have made available what has a guard.
-    fn ask_guarded_again(&mut self, view: &mut View<'_>) {
-        for _ in 0..MAX_FOLLOWED {
-            let mut is_done = true;
-            for occurrence in core::mem::take(&mut self.guarded) {
-                if !self.inquiries.snapshot.is_made(occurrence) {
-                    continue;
-                }
-                let is_available = self.inquiries.available(view.func(), &mut NoTrace, occurrence).is_ok();
-                if is_available {
-                    self.ask(view, occurrence, false);
-                } else if !self.put_together(view, occurrence) {
-                    self.guarded.push(occurrence);
-                    continue;
-                }
-                is_done = false;
-            }
-            if is_done {
-                break;
-            }
-        }
-    }
-
-    /// Is an occurrence available? Where nothing but a place in front of the only entry is missing, a block is put there.
-    fn available(&mut self, view: &mut View<'_>, occurrence: Occurrence, is_told: bool) -> Result<Support, Refusal> {
-        loop {
-            let (func, trace) = view.func_and_trace();
-            let found = match is_told {
-                true => self.inquiries.available(func, trace, occurrence),
-                false => self.inquiries.available(func, &mut NoTrace, occurrence),
-            };
-            match found {
-                Err(Refusal::NoPlace(_, first)) if view.func().entries.is_empty() => {
-                    let front = front::put_in_front(view, first);
-                    self.inquiries.put_in_front(front, first);
-                    if let Some(costs) = &mut self.costs {
-                        costs.count_again(view.func());
-                    }
-                }
-                found => return found,
-            }
-        }
-    }
-
-    /// Takes a vector from its elements, if all of them are available.
-    fn put_together(&mut self, view: &mut View<'_>, occurrence: Occurrence) -> bool {
-        let (func, trace) = view.func_and_trace();
-        let Some(elements) = self.inquiries.available_elements(func, trace, occurrence) else { return false };
-        self.rewriting.put_together(view, &mut self.inquiries, occurrence, &elements);
-        true
-    }
-
-    /// Makes an occurrence available by insertions outside the region as well, if they cost less than they save. Gives what
-    /// has been inserted. `is_told` says whether those who listen hear of the question, if anything comes of it.
-    fn insert_outside(
-        &mut self,
-        view: &mut View<'_>,
-        occurrence: Occurrence,
-        is_told: bool,
-    ) -> Option<Vec<Occurrence>> {
-        let costs = self.costs.as_ref()?;
-        let mut support = self.inquiries.available_anywhere(view.func(), &mut NoTrace, occurrence).ok()?;
-        let paid = self.paid_for.iter().find(|(paid, _)| *paid == occurrence).map(|&(_, bill)| bill);
-        let (bill, counted_on) = match paid {
-            Some(bill) => (bill, CountedOn::default()),
-            None => costs.of_insertion(view.func(), &mut self.inquiries, &self.rewriting, occurrence, &support)?,
-        };
-        if paid.is_none() && !bill.pays() {
-            let &(spot, form) = support.insertions.first()?;
-            self.tell_bill(
-                view,
-                occurrence,
-                bill,
-                |func, what| format!("`{what}` is not inserted {}", place(func, spot)),
-                form,
-            );
-            return None;
-        }
-        if is_told {
-            // What is done has a question that those who listen have heard.
-            let (func, trace) = view.func_and_trace();
-            support = self.inquiries.available_anywhere(func, trace, occurrence).unwrap_or(support);
-        }
-        self.rewriting.bill = Some(bill);
-        let inserted = self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
-        self.rewriting.bill = None;
-        self.counted_on.extend(counted_on.going);
-        Some(inserted)
-    }
-
-    /// Moves an occurrence up in front of branches, if it can be. Gives what it has become there.
-    fn move_up(&mut self, view: &mut View<'_>, occurrence: Occurrence) -> Vec<Occurrence> {
-        let (func, trace) = view.func_and_trace();
-        let hoist = self.inquiries.hoist(func, trace, occurrence);
-        if self.costs.is_none() {
-            return hoist.map_or(Vec::new(), |hoist| self.move_to(view, occurrence, &hoist));
-        }
-        let boldly = self.inquiries.hoist_boldly(view.func(), occurrence);
-        let boldly = boldly.filter(|boldly| hoist.as_ref().is_none_or(|hoist| hoist.blocks != boldly.blocks));
-        for hoist in hoist.into_iter().chain(boldly) {
-            let Some(costs) = &self.costs else { break };
-            let is_left = self.inquiries.snapshot.is_made(occurrence);
-            if !is_left || hoist.blocks.contains(&self.inquiries.snapshot.occurrence(occurrence).block) {
-                continue;
-            }
-            let offer = costs.of_hoist(view.func(), &mut self.inquiries, &self.rewriting, occurrence, &hoist);
-            let (bill, counted_on) = offer.unzip();
-            if let Some(bill) = bill.filter(|bill| !bill.pays()) {
-                let block = hoist.blocks[0];
-                self.tell_bill(
-                    view,
-                    occurrence,
-                    bill,
-                    |func, what| format!("`{what}` does not move up to the end of `{}`", func.blocks[block].name),
-                    hoist.form,
-                );
-                continue;
-            }
-            self.rewriting.bill = bill;
-            let moved = self.move_to(view, occurrence, &hoist);
-            self.rewriting.bill = None;
-            if !moved.is_empty() {
-                let CountedOn { going, insertions_above } = counted_on.unwrap_or_default();
-                self.counted_on.extend(going);
-                for (&moved, bill) in moved.iter().zip(core::iter::repeat(bill)) {
-                    let block = self.inquiries.snapshot.occurrence(moved).block;
-                    self.paid_for.extend(bill.filter(|_| insertions_above.contains(&block)).map(|bill| (moved, bill)));
-                }
-                return moved;
-            }
-        }
-        Vec::new()
-    }
-
-    /// Says that something would not pay.
-    fn tell_bill(
-        &self,
-        view: &mut View<'_>,
-        occurrence: Occurrence,
-        bill: Bill,
-        refused: impl FnOnce(&Function, &str) -> String,
-        form: Form,
-    ) {
-        let snapshot = &self.inquiries.snapshot;
-        let &OccurrenceData { inst, block, .. } = snapshot.occurrence(occurrence);
-        view.miss(|func| {
-            let what = snapshot.forms.text(snapshot.module, func, form);
-            let message = format!("{}: {}", refused(func, &what), bill.text());
-            let remark = bill.on(Remark::missed("cost", block, message));
-            inst.map_or(remark.clone(), |inst| remark.at(inst))
-        });
-    }
-
-    /// Moves an occurrence up to the ends of blocks, if it can be. Gives what it has become there.
-    fn move_to(&mut self, view: &mut View<'_>, occurrence: Occurrence, hoist: &Hoist) -> Vec<Occurrence> {
-        let own = self.inquiries.snapshot.occurrence(occurrence).block;
-        let snapshot = &self.inquiries.snapshot;
-        let is_useless = |&block: &Block| block == own || snapshot.reads_unassigned(view.func(), block, hoist.form);
-        if hoist.blocks.iter().any(is_useless) {
-            return Vec::new();
-        }
-        let mut may_fault: Option<Block> = None;
-        // Of several, each is looked at when all of them stand there.
-        let is_known_by_then = hoist.blocks.len() > 1 && self.rules.faulting == Faulting::Spec;
-        for &block in hoist.blocks.iter().filter(|_| !is_known_by_then) {
-            if !self.inquiries.is_good_address(view.func(), Spot::End(block), hoist.form) {
-                may_fault = Some(block);
-            }
-        }
-        if let Some(block) = may_fault.filter(|_| self.rules.faulting != Faulting::Spec) {
-            let is_guarded = self.rules.faulting == Faulting::Guarded
-                && self.rewriting.move_up_guarded(view, &mut self.inquiries, occurrence, hoist);
-            if !is_guarded {
-                self.tell_refusal(view, occurrence, Refusal::MayFault(hoist.form, Spot::End(block)));
-            }
-            return Vec::new();
-        }
-        let inserted: Vec<Occurrence> =
-            hoist.blocks.iter().map(|&block| self.inquiries.snapshot.insert(view.func(), block, hoist.form)).collect();
-        let Some(support) = self.inquiries.support_of_move(view.func(), occurrence, hoist) else {
-            inserted.into_iter().for_each(|inserted| self.inquiries.withdraw(inserted));
-            let &OccurrenceData { inst, block, .. } = self.inquiries.snapshot.occurrence(occurrence);
-            view.miss(|_| {
-                let message = String::from("not every way to it comes from where it would be moved to");
-                let remark = Remark::missed("speculate", block, message);
-                inst.map_or(remark.clone(), |inst| remark.at(inst))
-            });
-            return Vec::new();
-        };
-        // What has just been put at the end of one block answers for no way on from there: a way that comes round to it
-        // comes round to the question as well. Several may answer for each other, as long as they may fault themselves.
-        if let ([inserted], true) = (inserted.as_slice(), may_fault.is_some()) {
-            self.inquiries.snapshot.mark(*inserted);
-        }
-        let mut is_settled = inserted.len() == 1;
-        while !is_settled {
-            is_settled = true;
-            for &inserted in &inserted {
-                let &OccurrenceData { block, form, .. } = self.inquiries.snapshot.occurrence(inserted);
-                if !self.inquiries.snapshot.is_marked(inserted)
-                    && !self.inquiries.is_good_address(view.func(), Spot::End(block), form)
-                {
-                    self.inquiries.snapshot.mark(inserted);
-                    is_settled = false;
-                }
-            }
-        }
-        for &inserted in &inserted {
-            self.rewriting.hoist(view, &mut self.inquiries, occurrence, inserted);
-        }
-        let on_edges = self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
-        inserted.into_iter().chain(on_edges).collect()
-    }
-
-    /// Asks about what has just been inserted, and tells of it only if it can do better still: being there may have made it
-    /// available from elsewhere, or blocks above down-safe.
-    fn follow(&mut self, view: &mut View<'_>, inserted: Vec<Occurrence>) {
-        let mut pending: Vec<(Occurrence, u32)> = inserted.into_iter().rev().map(|inserted| (inserted, 1)).collect();
-        while let Some((inserted, depth)) = pending.pop() {
-            if depth > MAX_FOLLOWED {
-                self.tell_refusal(view, inserted, Refusal::Budget);
-                return;
-            }
-            self.note_guarded(inserted);
-            let found = self.available(view, inserted, false);
-            if found.is_err() && self.put_together(view, inserted) {
-                continue;
-            }
-            let outside = if found.is_err() { self.insert_outside(view, inserted, false) } else { None };
-            if let (Err(refusal @ Refusal::Divergent(..)), None) = (&found, &outside) {
-                self.tell_refusal(view, inserted, *refusal);
-            }
-            let next = if let Ok(support) = found {
-                self.rewriting.replace(view, &mut self.inquiries, inserted, &support)
-            } else if let Some(next) = outside {
-                next
-            } else if self.rules.crossing == Crossing::Nothing {
-                Vec::new()
-            } else if self.costs.is_some() {
-                self.move_up(view, inserted)
-            } else if let Some(hoist) = self.inquiries.hoist(view.func(), &mut NoTrace, inserted) {
-                if view.is_traced() {
-                    // What is done has a question that those who listen have heard; it looks at nothing more.
-                    let steps = self.inquiries.snapshot.steps;
-                    let (func, trace) = view.func_and_trace();
-                    self.inquiries.hoist(func, trace, inserted);
-                    self.inquiries.snapshot.steps = steps;
-                }
-                self.move_to(view, inserted, &hoist)
-            } else {
-                Vec::new()
-            };
-            pending.extend(next.into_iter().rev().map(|inserted| (inserted, depth + 1)));
-        }
-    }
-
-    fn tell_refusal(&mut self, view: &mut View<'_>, occurrence: Occurrence, refusal: Refusal) {
-        if refusal == Refusal::NotThere || (refusal == Refusal::Budget && self.limit_is_told) {
-            return;
-        }
-        self.limit_is_told |= refusal == Refusal::Budget;
-        let snapshot = &self.inquiries.snapshot;
-        let &OccurrenceData { inst, block, form, .. } = snapshot.occurrence(occurrence);
-        view.miss(|func| {
-            let about = match refusal {
-                Refusal::NotThere | Refusal::Budget => form,
-                Refusal::NotDownSafe(form, _)
-                | Refusal::Divergent(form, ..)
-                | Refusal::Unassigned(form, _)
-                | Refusal::NoPlace(form, _)
-                | Refusal::MayFault(form, _) => form,
-            };
-            let what = snapshot.forms.text(snapshot.module, func, about);
-            let remark = refused(func, block, &what, refusal);
-            inst.map_or(remark.clone(), |inst| remark.at(inst))
-        });
-    }
-}
-
-/// A place, in words.
-fn place(func: &Function, spot: Spot) -> String {
-    let name = |block: Block| &func.blocks[block].name;
-    match spot {
-        Spot::End(block) => format!("at `{}`", name(block)),
-        Spot::Edge(from, to) => format!("between `{}` and `{}`", name(from), name(to)),
-        Spot::Front(block) => format!("in front of `{}`", name(block)),
-    }
-}
-
-/// Why an expression was not inserted, in words.
-fn refused(func: &Function, block: Block, what: &str, refusal: Refusal) -> Remark {
-    let name = |block: Block| &func.blocks[block].name;
-    let place = |spot: Spot| place(func, spot);
-    match refusal {
-        Refusal::NotThere => Remark::missed("not-there", block, format!("`{what}` is not available on any way")),
-        Refusal::NotDownSafe(_, at) => {
-            let message =
-                format!("`{what}` is available on some ways to `{}`, which is not down-safe for it", name(at));
-            Remark::missed("down-safe", block, message).with("join", Fact::Block(at))
-        }
-        Refusal::Divergent(_, spot, branch) => {
-            let who = match spot {
-                Spot::End(block) => format!("`{}` depends", name(block)),
-                Spot::Edge(..) | Spot::Front(_) => String::from("that edge depends"),
-            };
-            let message =
-                format!("`{what}` is not inserted {}: {who} on the divergent branch `{}`", place(spot), name(branch));
-            Remark::missed("divergent", block, message)
-                .with("insertion", Fact::Block(spot.block()))
-                .with("branch", Fact::Block(branch))
-        }
-        Refusal::Unassigned(_, spot) => {
-            let message = format!("`{what}` is not inserted {}, where nothing has assigned an operand", place(spot));
-            Remark::missed("unassigned", block, message)
-        }
-        Refusal::NoPlace(_, at) => {
-            let message = format!("`{what}` is not inserted before `{}`, where control comes from outside", name(at));
-            Remark::missed("no-place", block, message)
-        }
-        Refusal::MayFault(_, spot) => {
-            let message = format!("`{what}` is not put {}, where it may fault", place(spot));
-            Remark::missed("faulting", block, message)
-        }
-        Refusal::Budget => {
-            let message = String::from("questions have looked at as much as they may; what follows stays");
-            Remark::missed("budget", block, message)
-        }
-    }
 }
