@@ -1,4 +1,4 @@
-//! What insertions and moves cost and save, in cycles of the machine model, as often as a profile says that warps come by.
+//! Costs and savings of insertions and moves, in cycles of the machine model and executions by warps.
 //!
 //! ```text
 //! n1: br p, n2, n3       100 executions              moved to n1, A[i] is loaded 100 times
@@ -6,22 +6,20 @@
 //! n5: y = ld A[i]         60 executions              100 · c < 120 · c, so it moves
 //! ```
 //!
-//! A load costs one warp `c` cycles each time that at least one of its lanes makes it: those for which it holds the
-//! scheduler, and of those for which its first use waits for a first-level hit the `n`th part, as `n` resident warps use each
-//! other's. A load that has moved up is further from its use, so it waits less. What pays is decided for all that goes away
-//! together:
+//! 1. A load costs a warp its issue cycles, and of the cycles that its first use waits for a first-level hit one share, as
+//!    resident warps fill each other's waiting. A load that moved up is further from its use and waits less.
+//! 2. Costs are all insertions or moved loads, and the copies at conversions. A load that moves up into a loop and is
+//!    available there from before the loop costs what it costs there.
+//! 3. Savings are the load itself, and other loads that become available by it, tried out one by one.
+//! 4. A change is made if it costs less than it saves.
 //!
-//! - on one side the loads that would be inserted or moved, and the copies where an index changes. A load that would move
-//!   up into a loop and be available there, from in front of the loop, costs what it costs there;
-//! - on the other side the load that was asked about, and others that would be available then and are not otherwise.
+//! Sound because the numbers choose only among sound changes.
 //!
-//! Sound whatever the numbers are: they choose among what is right.
+//! Cost: O([`OTHERS`]) questions for each change.
 //!
-//! Bounds: how often some lane's guard holds, a profile does not tell, so that a guarded load that goes away counts as nothing
-//! saved, and one that is inserted as made each time. So many others are looked at ([`OTHERS`]), those that stand nearest.
-//! Uses are looked for in the load's own block, no further: one behind it saves no waiting, and what is inserted waits as if
-//! it were used at once. Loads that wait together are counted one by one. Sectors that lanes ask for which did not before are
-//! left out, and so are registers.
+//! Limits: only the [`OTHERS`] nearest loads are tried. A profile does not count guards, so that a guarded load saves nothing
+//! and costs its full price. Uses are searched in the load's own block. Loads that wait together are counted one by one;
+//! additional sectors and registers are not counted.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -36,36 +34,36 @@ use crate::query::{
 };
 use crate::trace::{Fact, NoTrace, Remark};
 
-/// Others of one load that are looked at.
+/// More loads than this are not tried.
 const OTHERS: usize = 16;
 
-/// What prices are computed from.
+/// The data that prices are computed from.
 pub(super) struct Costs {
-    /// How often warps come by.
+    /// Executions by warps.
     counts: WarpCounts,
-    /// Does the profile count from the function's beginning? Then what it does not tell of never ran.
+    /// Does the profile count from the function's entry? Then a block without a count never ran.
     is_whole: bool,
-    /// Whose issue costs and latencies.
+    /// The machine whose issue costs and latencies count.
     machine: Machine,
-    /// Warps that take turns.
+    /// Resident warps.
     warps: u32,
 }
 
-/// Both sides of a comparison.
+/// Costs and savings of one change.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Bill {
-    /// Expected executions of what would be inserted, by warps.
+    /// Expected executions of insertions.
     pub more: u64,
-    /// Their cycles.
+    /// Cycles of the insertions.
     pub costs: f64,
-    /// Expected executions of what would go away, by warps.
+    /// Expected executions of removed loads.
     pub less: u64,
-    /// Their cycles.
+    /// Cycles of the removed loads.
     pub saves: f64,
 }
 
 impl Bill {
-    /// Does it cost less than it saves?
+    /// Does the change cost less than it saves?
     pub fn pays(&self) -> bool {
         self.costs < self.saves
     }
@@ -75,7 +73,7 @@ impl Bill {
         self.costs += executions as f64 * cycles;
     }
 
-    /// In words.
+    /// The bill in words.
     pub fn text(&self) -> String {
         format!(
             "it costs {:.0} cycles in {} execution{} and saves {:.0} in {}",
@@ -87,7 +85,7 @@ impl Bill {
         )
     }
 
-    /// The same as details of a remark.
+    /// Adds the bill to a remark as facts.
     pub fn on(&self, remark: Remark) -> Remark {
         remark
             .with("cost_cycles", Fact::Number(self.costs))
@@ -97,16 +95,16 @@ impl Bill {
     }
 }
 
-/// What a bill counts on.
+/// The changes that a bill relies on.
 #[derive(Default)]
 pub(super) struct CountedOn {
-    /// These go away.
+    /// Loads that are removed as well.
     pub going: Vec<Occurrence>,
-    /// What moves up to the ends of these blocks is available there by insertions further up, which the bill has instead.
+    /// Blocks where the moved load is available by insertions further up, which are on the bill in its place.
     pub insertions_above: Vec<Block>,
 }
 
-/// What is on a bill already, so that nothing is paid for twice.
+/// Changes that are on a bill already.
 #[derive(Default)]
 struct Paid {
     insertions: BTreeSet<(InsertionPoint, Form)>,
@@ -165,7 +163,7 @@ impl Costs {
         Some((bill, counted_on))
     }
 
-    /// What it costs and saves to move an occurrence up, and what that counts on. None where the profile does not tell.
+    /// The bill of moving an occurrence up. None where the profile has no counts.
     pub fn of_hoist(
         &self,
         func: &Function,
@@ -196,13 +194,13 @@ impl Costs {
             let mut own = Bill::default();
             let distance = self.distance_from(func, engine, block, occurrence);
             own.pay(self.executions(&engine.snapshot.graph, block)?, self.load(engine, form, distance));
-            // It may be available where it comes, from further up.
+            // It may be available at its new place, from further up.
             for anywhere in [false, true] {
                 let Ok(support) = engine.available_in_trial(func, moved, anywhere) else { continue };
                 let mut further = Bill::default();
                 let mut paid = Paid::default();
                 self.pay(func, engine, rewriting, &support, &mut paid, &mut further)?;
-                // What is available as the rules have it will be taken from there, whatever that costs.
+                // A value that is available by the rules will be read from there, whatever the costs.
                 if !anywhere || further.costs < own.costs {
                     own = further;
                     counted_on.insertions_above.extend(anywhere.then_some(block));
@@ -229,7 +227,7 @@ impl Costs {
         Some((bill, counted_on))
     }
 
-    /// Adds what has to be inserted for an answer, and the copies where an index changes.
+    /// Adds the insertions and copies of an answer to a bill.
     fn pay(
         &self,
         func: &Function,
@@ -260,7 +258,7 @@ impl Costs {
         Some(())
     }
 
-    /// Adds a load that goes away. One with a guard may not have been made at all.
+    /// Adds a removed load to a bill. One with a guard may never have been executed.
     fn save(&self, func: &Function, engine: &QueryEngine<'_>, occurrence: Occurrence, bill: &mut Bill) -> Option<()> {
         let &OccurrenceData { inst, block, form, .. } = engine.snapshot.occurrence(occurrence);
         if engine.snapshot.forms.expression(form).guard.is_some() {
@@ -289,7 +287,7 @@ impl Costs {
         (cycles, false)
     }
 
-    /// Issue cycles between the end of `block` and what uses a load that moved up to there: the branch and at least the
+    /// Issue cycles between the end of `block` and the use of a load that moved up to there: those of the branch, and of the
     /// load's own block up to the use.
     fn distance_from(&self, func: &Function, engine: &QueryEngine<'_>, block: Block, load: Occurrence) -> u32 {
         let cycles = |inst: Inst| self.machine.issue_cycles(&func.insts[inst]);
@@ -298,11 +296,11 @@ impl Costs {
             return branch;
         };
         let before = func.block_insts(own).take_while(|&inst| inst != load).map(cycles);
-        let (behind, _) = self.to_first_use(func, load);
-        before.fold(branch.saturating_add(behind), u32::saturating_add)
+        let (after, _) = self.to_first_use(func, load);
+        before.fold(branch.saturating_add(after), u32::saturating_add)
     }
 
-    /// How often warps execute a block. What has been put on an edge runs as often as that is taken.
+    /// Executions of a block by warps. A block on an edge runs as often as the edge is taken.
     fn executions(&self, graph: &SplitGraph, block: Block) -> Option<u64> {
         match graph.successors(block).first() {
             Some(&to) if graph.is_on_edge(block) => self.taken(graph.value_block(block), to),
@@ -314,7 +312,7 @@ impl Costs {
         self.counts.taken(from, to).or(self.is_whole.then_some(0))
     }
 
-    /// Cycles that a load of a form costs a warp, whose first use comes so many cycles behind it.
+    /// Cycles that a load of a form costs a warp, whose first use comes so many cycles after it.
     fn load(&self, engine: &QueryEngine<'_>, form: Form, distance: u32) -> f64 {
         match &engine.snapshot.forms.expression(form).subject {
             Subject::Load(kind, _) => self.cycles(kind.opcode, distance),

@@ -15,12 +15,15 @@
 //! n9: br n2                                n9: br n2
 //! ```
 //!
-//! Each load (for `preqp`, each pure instruction) is asked about in reverse postorder: is its value available before it,
-//! perhaps after insertions, perhaps from the last round of a loop? Then a temporary holds it. A vector load is asked about as
-//! one, before others; its elements are values of their own, which loads of single elements take, and where all of them are
-//! there already it is put together from them. Five passes differ in where they insert:
+//! 1. Visit each load (for `preqp`, each pure instruction) in reverse postorder, wide vectors first.
+//! 2. Ask whether its value is available before it, perhaps after insertions, perhaps from an earlier round of a loop
+//!    ([`crate::query`]). If so, read it from a temporary ([`rewriting`]).
+//! 3. Failing that, put a vector together from its elements, if all of them are available.
+//! 4. With `cost=machine`, insert under divergent branches as well, where that saves more cycles than it costs ([`cost`]).
+//! 5. Failing that, move the load up before branches, by a speculation question.
+//! 6. Do the same for what was inserted ([`walk`]).
 //!
-//! | pass | what | insertions | moves up across |
+//! | pass | questions about | insertions | moves up across |
 //! |---|---|---|---|
 //! | `preqp` | pure instructions | where down-safe | – |
 //! | `srqp` | loads | where down-safe | – |
@@ -28,34 +31,21 @@
 //! | `ssrqp-s` | loads | as `esrqp` | all branches |
 //! | `ssrqp` | loads | as `esrqp` | divergent branches |
 //!
-//! Which branches diverge, the static analysis says, which knows only that lanes cannot part elsewhere. `divergence=profile`
-//! lets a `profile warp` say where they did: a branch counts as divergent if lanes parted in more than a share of its
-//! executions. That changes what pays, never what is right: no insertion and no move is sound because of it.
+//! The example is the work of `srqp`. If n2 and n4 diverge, the warp then loads A[i + 1] three times a round; `esrqp` leaves
+//! the program alone, and `ssrqp` loads A[i + 1] once, in n2, before both branches.
 //!
-//! The paper's rules are too strict where a side of a branch is hardly ever entered, and too generous where a warp hardly ever
-//! enters the side that a load was moved up from. `ssrqp[cost=machine]` asks a profile instead: a load moves up, across any
-//! branch, and is inserted outside the region, exactly where that costs fewer cycles than it saves ([`cost`]).
+//! Sound because an answer "available" means that on every path the value has been computed into its temporary, or is by an
+//! insertion, with its operands unchanged since. A load on a path that did not have it is marked `.spec`, unless a later load
+//! of the same address faults anyway, or its index stays within an array of known size; with `faulting=guarded` it takes
+//! the condition of its execution as a guard ([`guarded`]). Which branches diverge changes costs, never results: the static
+//! analysis says which may, a `profile warp` which do (`divergence=profile`).
 //!
-//! A kernel that begins with a bounds check has hardly a place where no divergent branch decides; `cdrnd=relative` leaves
-//! out of account the branches that the load itself depends on. `visits` above 2 finds what was loaded more than one round
-//! ago.
+//! Cost: that of the questions, O(instructions) by their budget.
 //!
-//! The example is what `srqp` does. If n2 and n4 diverge, it makes the warp load A[i + 1] three times a round; `esrqp` leaves
-//! the program alone, and `ssrqp` loads A[i + 1] once, in n2, in front of both branches.
-//!
-//! Sound because a question is answered "available" only if on every way the value has been computed into its temporary,
-//! or is inserted there, with what it depends on unchanged since ([`crate::query`]). A temporary belongs to one form,
-//! `A[i + 1]`: wherever it is written it gets the value of its form at that place, and where an index changes, the temporary
-//! of the new form takes over from the old one, all of them at once ([`rewriting`]). A load that comes to a way that did not have it is
-//! marked `.spec`, unless a load of the same address that may fault follows on every way anyway, or what is known of its
-//! index keeps it within an array of known size ([`crate::symbolic::Bounds`]); the remark says which. With
-//! `faulting=guarded` it moves only to where all that it is made on are predicates already, and takes them as its guard.
-//!
-//! What was inserted is asked about again, at most [`MAX_FOLLOWED`] times, and so is what a move that was paid for counts on
-//! going away. What has a guard is asked about again in the end, as often, since what others have inserted for all lanes may
-//! be there for it now. Running `ssrqp` or `ssrqp-s` again may still move
-//! something further up: moving one load makes blocks above down-safe for others that were asked about before it. As loads
-//! only move up, that comes to an end. The remark `budget` says where questions ended early.
+//! Limits: the remark `budget` reports that questions ended early. A second run may still move loads further up, since a
+//! move makes blocks above down-safe for loads that were asked about before; as loads only move up, that comes to an end.
+//! A kernel that begins with a bounds check has hardly a block where no divergent branch decides; `cdrnd=relative` ignores
+//! the branches that the load itself depends on. `visits` above 2 finds what was loaded more than one round ago.
 //!
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021.
 
@@ -143,7 +133,7 @@ const LINES: Knob = Knob {
 
 const PAPER: &str = "Fukuhara and Takimoto 2021, scalar replacement considering branch divergence";
 
-/// What makes the five passes differ.
+/// The differences between the five passes.
 struct Variant {
     knobs: &'static [Knob],
     interest: Interest,
@@ -186,22 +176,22 @@ variants! {
     /// Scalar replacement that inserts nothing under divergent branches.
     Esrqp "esrqp" "Scalar replacement that inserts loads only where no divergent branch decides."
         &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, FAULTING, OVERFLOW, VISITS], Loads InRegion Nothing;
-    /// The same, and moves loads up in front of every branch.
+    /// Scalar replacement that moves loads up before all branches.
     SsrqpS "ssrqp-s" "Scalar replacement that moves loads up in front of branches, whether they diverge or not."
         &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, FAULTING, OVERFLOW, VISITS, LINES], Loads InRegion Everything;
-    /// The same, and moves loads up in front of divergent branches.
+    /// Scalar replacement that moves loads up before divergent branches.
     Ssrqp "ssrqp" "Scalar replacement that moves loads up in front of divergent branches and inserts none under them."
         &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, COST, MACHINE, WARPS, FAULTING, OVERFLOW, VISITS, LINES],
         Loads InRegion Divergent;
 }
 
 impl Variant {
-    /// The word that a knob of the pass is set to; nothing where it has no such knob.
+    /// The choice of a knob; empty if the pass has no such knob.
     fn choice<'k>(&self, values: &'k KnobValues, name: &str) -> &'k str {
         if self.has(name) { values.choice(name) } else { "" }
     }
 
-    /// The whole number that a knob of the pass is set to.
+    /// The integer of a knob of the pass.
     fn integer(&self, values: &KnobValues, name: &str) -> Option<i64> {
         self.has(name).then(|| values.integer(name))
     }
@@ -239,8 +229,8 @@ fn run(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant) {
     };
     let divergent = divergent_branches(view, knobs, variant);
     let costs = if is("cost", "machine") { prices(view, knobs) } else { None };
-    let looks_at_branches = variant.insertion == Insertion::InRegion || variant.crossing != Crossing::Nothing;
-    let shape = looks_at_branches.then(|| Shape {
+    let reads_branches = variant.insertion == Insertion::InRegion || variant.crossing != Crossing::Nothing;
+    let shape = reads_branches.then(|| Shape {
         cfg: cfg.clone(),
         post_dominators: view.post_dominators(),
         control_dependence: view.control_dependence(),
@@ -267,7 +257,7 @@ fn run(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant) {
     walk.ask_guarded_again(view);
 }
 
-/// The blocks whose branches diverge, as the knob has it.
+/// The blocks whose branches diverge, according to the knob.
 fn divergent_branches(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant) -> Vec<Block> {
     if variant.insertion == Insertion::Anywhere {
         return Vec::new();
@@ -282,13 +272,13 @@ fn divergent_branches(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant
     blocks
 }
 
-/// The blocks at whose branches lanes parted in more than that share of the executions that a profile counted. Where it
-/// does not tell, the static analysis does. Says where the two differ.
+/// The blocks at whose branches lanes diverged in more than that share of the profiled executions. Branches without a
+/// profile are left to the static analysis. Reports where the two differ.
 fn measured_branches(view: &mut View<'_>, threshold: f64) -> Vec<Block> {
     let divergence = view.divergence();
     let counts = WarpCounts::of(view.func());
     if counts.is_empty() {
-        miss_profile(view, "the static analysis says which branches diverge");
+        report_missing_profile(view, "the static analysis says which branches diverge");
     }
     let branches: Vec<Block> =
         view.func().block_order().filter(|&block| view.func().successors(block).len() > 1).collect();
@@ -319,7 +309,7 @@ fn measured_branches(view: &mut View<'_>, threshold: f64) -> Vec<Block> {
     divergent
 }
 
-/// What loads cost, if the function has a profile that says how often warps come by.
+/// Prices of loads, if the function has a profile of warps.
 fn prices(view: &mut View<'_>, knobs: &KnobValues) -> Option<Costs> {
     let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
     let launch = view.module().stated_launch_of(&view.func().name);
@@ -330,15 +320,15 @@ fn prices(view: &mut View<'_>, knobs: &KnobValues) -> Option<Costs> {
     };
     let costs = Costs::new(view.func(), machine, warps);
     if costs.is_none() {
-        miss_profile(view, "loads move and are inserted as the paper has it");
+        report_missing_profile(view, "loads move and are inserted as the paper has it");
     }
     costs
 }
 
-/// Says that there is no profile of warps, and what is done without one.
-fn miss_profile(view: &mut View<'_>, without: &str) {
+/// Reports that there is no profile of warps, and its consequence.
+fn report_missing_profile(view: &mut View<'_>, consequence: &str) {
     view.miss(|func| {
         let entry = func.entry_block().unwrap_or(Block::from_u32(0));
-        Remark::missed("no-profile", entry, format!("there is no `profile warp`: {without}"))
+        Remark::missed("no-profile", entry, format!("there is no `profile warp`: {consequence}"))
     });
 }
