@@ -6,20 +6,24 @@
 //! ```
 //!
 //! 1. A question about a set of forms goes to the block itself and from there to successors.
-//! 2. A block that computes one of the forms answers true; a form whose operands or memory are written drops out of the
-//!    set, and with the last one the answer is false. So it is at an exit.
+//! 2. A block that computes one of the forms answers true; a form whose operands or memory are
+//!    written drops out of the set, and with the last one the answer is false. So it is at an exit.
 //! 3. Answers of successors meet as "and".
 //!
-//! A block where the answer is true is down-safe: computing the form there adds a computation to no path. The set holds the
-//! forms that an availability question has taken, any of which counts, as in the paper. With [`Purpose::NoFault`] the
-//! question is whether the form, computed here, faults only if a later load faults as well.
+//! A block where the answer is true is down-safe: computing the form there adds a computation to no
+//! path. The set holds the forms that an availability question has taken, any of which counts, as
+//! in the paper. With [`Purpose::NoFault`] the question is whether the form, computed here, faults
+//! only if a later load faults as well.
 //!
-//! Sound for one form. For several the answer says that *one* of them will be computed, so that inserting another one may
-//! add a computation to the last round of a loop; `down_safety=exact` asks about one only.
+//! Sound for one form. For several the answer says that *one* of them will be computed, so that
+//! inserting another one may add a computation to the last round of a loop; `down_safety=exact`
+//! asks about one only.
 //!
-//! Cost: O(accesses and definitions of the forms) for each question, in steps that the snapshot counts.
+//! Cost: O(accesses and definitions of the forms) for each question, in steps that the snapshot
+//! counts.
 //!
-//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 4.2.
+//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021,
+//! section 4.2.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -93,6 +97,10 @@ impl Problem for Anticipation<'_, '_> {
 
     fn is_good(answer: &bool) -> bool {
         *answer
+    }
+
+    fn decides(question: AnticipationQuestion, answer: &bool) -> bool {
+        question.purpose == Purpose::NoFault && !answer
     }
 
     fn time(&self, question: AnticipationQuestion) -> Time {

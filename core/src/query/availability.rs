@@ -1,4 +1,5 @@
-//! Availability: has the expression been computed on every path to here, and where would it have to be inserted?
+//! Availability: has the expression been computed on every path to here, and where would it have to
+//! be inserted?
 //!
 //! ```text
 //! n2: br n4              `a + b?` from n4: n2 forwards it to n1, which changes `a`: (false, false)
@@ -7,23 +8,29 @@
 //! ```
 //!
 //! 1. Scan the block upward from the instruction; then ask the predecessors.
-//! 2. A block answers from below, instruction by instruction: an occurrence of the value says (true, true), a store to its
-//!    memory or a definition that cannot be converted says (false, false).
-//! 3. At a definition such as `i = i + 1` the question changes its form, `A[i]` into `A[i + 1]`. So it may reach a block once
-//!    more, and finds what the last round of a loop has loaded; at the last visit definitions end it.
-//! 4. Where answers differ, and one is real (an occurrence was reached, not only the question itself around a loop), ask
-//!    whether the join is down-safe. If the rules allow an insertion for each edge without the value, note these
-//!    insertions and answer true.
-//! 5. After a success, follow the records: the sources, conversions and insertions that it relies on are its [`Support`].
+//! 2. A block answers from below, instruction by instruction: an occurrence of the value says
+//!    (true, true), a store to its memory or a definition that cannot be converted says (false,
+//!    false).
+//! 3. At a definition such as `i = i + 1` the question changes its form, `A[i]` into `A[i + 1]`. So
+//!    it may reach a block once more, and finds what the last round of a loop has loaded; at the
+//!    last visit definitions end it.
+//! 4. Where answers differ, and one is real (an occurrence was reached, not only the question
+//!    itself around a loop), ask whether the join is down-safe. If the rules allow an insertion for
+//!    each edge without the value, note these insertions and answer true.
+//! 5. After a success, follow the records: the sources, conversions and insertions that it relies
+//!    on are its [`Support`].
 //!
-//! Sound by induction over the paths: true says that on every path the value was computed, or is by a noted insertion, with
-//! its operands unchanged since, or changed by conversions that its form has followed.
+//! Sound by induction over the paths: true says that on every path the value was computed, or is by
+//! a noted insertion, with its operands unchanged since, or changed by conversions that its form
+//! has followed.
 //!
-//! Cost: a question reaches a block `visits` times an inquiry at most; scans are counted as steps, which have a budget.
+//! Cost: a question reaches a block `visits` times an inquiry at most; scans are counted as steps,
+//! which have a budget.
 //!
-//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, sections 4.1, 4.2, 5.1
-//! and algorithm 1. Taken literally the algorithm gives wrong values: here known answers are looked up by question, and
-//! before the rules, which are applied in the order of [`Availability::local_effect`].
+//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021,
+//! sections 4.1, 4.2, 5.1 and algorithm 1. Taken literally the algorithm gives wrong values: here
+//! known answers are looked up by question, and before the rules, which are applied in the order of
+//! [`Availability::local_effect`].
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -65,9 +72,11 @@ pub struct Available {
     pub is_available: bool,
     /// Does it come from an occurrence?
     pub is_real: bool,
-    /// Is the answer bad only because a block is not visited again, or a definition not converted again?
+    /// Is the answer bad only because a block is not visited again, or a definition not converted
+    /// again?
     is_limited: bool,
-    /// Is it bad only because no occurrence had been reached yet, where the value is available on some path?
+    /// Is it bad only because no occurrence had been reached yet, where the value is available on
+    /// some path?
     is_unreal: bool,
     /// The first reason on the way why answers were not made equal.
     refusal: Option<Refusal>,
@@ -255,7 +264,8 @@ impl Problem for Availability<'_, '_> {
     }
 
     fn improve(answer: &mut Available, proved: &Available) {
-        // A value that is available because the question returned to where it was under way is real if it is real there.
+        // A value that is available because the question returned to where it was under way is real
+        // if it is real there.
         answer.is_real |= answer.is_available && proved.is_real;
     }
 
@@ -264,16 +274,17 @@ impl Problem for Availability<'_, '_> {
     }
 
     fn holds(&self, question: AvailabilityQuestion, answer: &Available, time: Time) -> bool {
-        // A replaced computation still provides its value, and makes nothing down-safe. But an occurrence that had not been
-        // reached may have been since, so that an unreal answer is worked out again after any change.
+        // A replaced computation still provides its value, and makes nothing down-safe. But an
+        // occurrence that had not been reached may have been since, so that an unreal answer is
+        // worked out again after any change.
         let now = self.time(question);
         let is_unchanged = now.changes.inserted == time.changes.inserted
             && (!answer.is_unreal || now.changes.replaced == time.changes.replaced);
         answer.is_available || (is_unchanged && (!answer.is_limited || now.inquiry == time.inquiry))
     }
 
-    /// Applies the rules in this order: known answers and rule 3 (by the engine), rule 2, then 4, 5 and 6 instruction by
-    /// instruction from below, 1 where control enters the function, and 7.
+    /// Applies the rules in this order: known answers and rule 3 (by the engine), rule 2, then 4, 5
+    /// and 6 instruction by instruction from below, 1 where control enters the function, and 7.
     fn local_effect(&mut self, log: &mut QuestionLog<'_>, at: Arrival<AvailabilityQuestion>) -> LocalEffect<Self> {
         let Arrival { block, question, id } = at;
         if self.context.is_exhausted() {

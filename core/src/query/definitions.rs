@@ -5,7 +5,8 @@
 //! n8: x = ld A[i]; i = i + 1      x: (n8, 0)
 //! ```
 //!
-//! Cost: O(instructions) to make; O(log definitions of the register) for the last or first one in a block.
+//! Cost: O(instructions) to make; O(log definitions of the register) for the last or first one in a
+//! block.
 
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;

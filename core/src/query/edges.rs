@@ -7,8 +7,8 @@
 //!
 //! 1. Collect predecessors and successors of reachable blocks, each neighbour once, in text order.
 //! 2. Questions cross a critical edge as if its block were there and empty.
-//! 3. A block that is created on an edge replaces the neighbour at both ends of the edge ([`SplitGraph::split`]); registers
-//!    there hold what they hold at the end of the edge's source.
+//! 3. A block that is created on an edge replaces the neighbour at both ends of the edge
+//!    ([`SplitGraph::split`]); registers there hold what they hold at the end of the edge's source.
 //!
 //! Sound because a split edge carries the same executions as before.
 //!
@@ -73,7 +73,8 @@ pub struct SplitGraph {
 }
 
 impl SplitGraph {
-    /// The graph of a function. `calls` are the blocks that end in a call which returns to other blocks.
+    /// The graph of a function. `calls` are the blocks that end in a call which returns to other
+    /// blocks.
     pub fn new(func: &Function, cfg: &Cfg, calls: &[Block]) -> SplitGraph {
         let mut nodes: SecondaryMap<Block, Node> = filled(func.blocks.len());
         for (rank, block) in (0..).zip(func.block_order()) {
@@ -108,12 +109,14 @@ impl SplitGraph {
         self.nodes[block].is_entry
     }
 
-    /// Does a branch end the block? A call that returns to several blocks is none: nothing can be inserted after the call.
+    /// Does a branch end the block? A call that returns to several blocks is none: nothing can be
+    /// inserted after the call.
     pub fn is_branch(&self, block: Block) -> bool {
         self.nodes[block].successors.len() > 1 && !self.nodes[block].ends_in_call
     }
 
-    /// The block whose end registers have the same values: the block itself, or the source of the edge that it is on.
+    /// The block whose end registers have the same values: the block itself, or the source of the
+    /// edge that it is on.
     pub fn value_block(&self, block: Block) -> Block {
         self.nodes[block].source.expand().unwrap_or(block)
     }
@@ -133,8 +136,8 @@ impl SplitGraph {
         self.nodes[block].rank
     }
 
-    /// The point where code for one edge is inserted: the end of the edge's source if that has no other successor and does
-    /// not end in a call, and the edge otherwise.
+    /// The point where code for one edge is inserted: the end of the edge's source if that has no
+    /// other successor and does not end in a call, and the edge otherwise.
     pub fn insertion_point(&self, from: Block, to: Block) -> InsertionPoint {
         if self.ends_in_jump(from) { InsertionPoint::End(from) } else { InsertionPoint::Edge(from, to) }
     }

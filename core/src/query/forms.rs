@@ -5,13 +5,14 @@
 //! form 1    ld.global.f32 A[i + 1]            above `i = add.s32 i, 1`
 //! ```
 //!
-//! A load's form is its kind and its address as a sum over registers; another instruction's form is its opcode and operands,
-//! those that commute in order. Equal forms at one point mean equal values. Forms are numbered, and so are the sets of forms
-//! that a question has taken.
+//! A load's form is its kind and its address as a sum over registers; another instruction's form is
+//! its opcode and operands, those that commute in order. Equal forms at one point mean equal
+//! values. Forms are numbered, and so are the sets of forms that a question has taken.
 //!
-//! Three groupings, each coarser than the one before: a *form* is one expression; a *kind* is all loads that give the same
-//! value for the same address, and counts changes; a *family* is all loads from one alias class, and is what scans read.
-//! For pure instructions kind and family are the form itself.
+//! Three groupings, each coarser than the one before: a *form* is one expression; a *kind* is all
+//! loads that give the same value for the same address, and counts changes; a *family* is all loads
+//! from one alias class, and is what scans read. For pure instructions kind and family are the form
+//! itself.
 //!
 //! Cost: O(size of the expression), hashed, for each form.
 
@@ -86,7 +87,8 @@ pub struct LoadKind {
 }
 
 impl LoadKind {
-    /// Does nothing write the memory while the kernel runs? The spaces `const` and `param` and `.nc` promise that.
+    /// Does nothing write the memory while the kernel runs? The spaces `const` and `param` and
+    /// `.nc` promise that.
     pub fn is_never_written(&self) -> bool {
         self.opcode.has(Flags::NC) || self.opcode.space.is_some_and(|space| space.is_read_only())
     }
@@ -257,8 +259,9 @@ impl Forms {
         &self.sets[set]
     }
 
-    /// The form that an instruction computes, over the registers before it. None for instructions that questions are not
-    /// about: those with effects, copies, those without a destination, loads whose address is no sum.
+    /// The form that an instruction computes, over the registers before it. None for instructions
+    /// that questions are not about: those with effects, copies, those without a destination, loads
+    /// whose address is no sum.
     pub fn of_inst(
         &mut self,
         names: AffineNames<'_>,
@@ -292,8 +295,8 @@ impl Forms {
         Some(form)
     }
 
-    /// The form before an instruction that becomes this form after it. None where there is none: then the instruction
-    /// changes the value.
+    /// The form before an instruction that becomes this form after it. None where there is none:
+    /// then the instruction changes the value.
     pub fn before(&mut self, names: AffineNames<'_>, inst: Inst, dsts: &[Reg], form: Form) -> Option<Form> {
         let Expression { subject, guard, types } = self.expression(form);
         let Subject::Load(kind, sum) = subject else { return None };

@@ -7,16 +7,18 @@
 //!     speculated?     failing that, can the load move up before a divergent branch?
 //! ```
 //!
-//! One engine ([`propagation`]) carries questions of any kind ([`problem`]) over the graph ([`edges`]), keeps answers and
-//! records events. Three problems ([`availability`], [`anticipation`], [`speculation`]) give the effect of a block and the
-//! meet of answers. They read one [`Snapshot`] of the function. [`QueryEngine`] puts them together: a pass asks about one instruction after the
-//! other, and reports the insertions and replacements that it makes.
+//! One engine ([`propagation`]) carries questions of any kind ([`problem`]) over the graph
+//! ([`edges`]), keeps answers and records events. Three problems ([`availability`],
+//! [`anticipation`], [`speculation`]) give the effect of a block and the meet of answers. They read
+//! one [`Snapshot`] of the function. [`QueryEngine`] puts them together: a pass asks about one
+//! instruction after the other, and reports the insertions and replacements that it makes.
 //!
-//! [`Rules`] are part of each question. A trial, moves across all branches and coverage are questions with other rules; they
-//! share the engine and its answers.
+//! [`Rules`] are part of each question. A trial, moves across all branches and coverage are
+//! questions with other rules; they share the engine and its answers.
 //!
-//! Limits: all inquiries of a pass take at most [`STEPS_EACH`] steps for each instruction of the function, and
-//! [`STEPS_FREE`] besides; later questions are answered "no", and the pass reports it.
+//! Limits: all inquiries of a pass take at most [`STEPS_EACH`] steps for each instruction of the
+//! function, and [`STEPS_FREE`] besides; later questions are answered "no", and the pass reports
+//! it.
 
 mod anticipation;
 mod availability;
@@ -111,12 +113,14 @@ pub struct Hoist {
     pub form: Form,
     /// The blocks to whose ends it moves.
     pub blocks: Vec<Block>,
-    /// Is it to be inserted on edges besides, where paths from elsewhere meet those from these blocks?
+    /// Is it to be inserted on edges besides, where paths from elsewhere meet those from these
+    /// blocks?
     pub has_gaps: bool,
 }
 
 impl<'m> QueryEngine<'m> {
-    /// The engine before the first question. Without a shape nothing depends on branches, and nothing moves up before one.
+    /// The engine before the first question. Without a shape nothing depends on branches, and
+    /// nothing moves up before one.
     pub fn new(
         snapshot: Snapshot<'m>,
         rules: Rules,
@@ -153,7 +157,8 @@ impl<'m> QueryEngine<'m> {
         block != by && shape.post_dominators.post_dominates(by, block)
     }
 
-    /// Is the value of an occurrence available before it? Returns the support, or the reason why not.
+    /// Is the value of an occurrence available before it? Returns the support, or the reason why
+    /// not.
     pub fn available(
         &mut self,
         func: &Function,
@@ -163,7 +168,8 @@ impl<'m> QueryEngine<'m> {
         self.available_by(self.rules, func, trace, occurrence)
     }
 
-    /// Is the value of an occurrence available before it, with insertions wherever the join is down-safe?
+    /// Is the value of an occurrence available before it, with insertions wherever the join is
+    /// down-safe?
     pub fn available_anywhere(
         &mut self,
         func: &Function,
@@ -173,7 +179,8 @@ impl<'m> QueryEngine<'m> {
         self.available_by(self.rules.anywhere(), func, trace, occurrence)
     }
 
-    /// Does every path to an occurrence come from a computation of its value, with nothing inserted?
+    /// Does every path to an occurrence come from a computation of its value, with nothing
+    /// inserted?
     pub fn is_covered(&mut self, func: &Function, occurrence: Occurrence) -> Option<Support> {
         self.available_by(self.rules.covering(self.last_trial), func, &mut NoTrace, occurrence).ok()
     }
@@ -226,8 +233,8 @@ impl<'m> QueryEngine<'m> {
         found
     }
 
-    /// Asks questions once more for the trace, in a trial of their own. Their steps do not count, so that nothing depends on
-    /// the trace.
+    /// Asks questions once more for the trace, in a trial of their own. Their steps do not count,
+    /// so that nothing depends on the trace.
     fn ask_again(&mut self, ask: impl FnOnce(&mut Self, u32)) {
         let steps = self.snapshot.steps;
         self.last_trace -= 1;
@@ -280,7 +287,8 @@ impl<'m> QueryEngine<'m> {
         }
         log.end(id, || Answer::Hoistable { can_hoist: answer.can_hoist, blocks: ends.blocks.clone() });
         let PathEnds { mut blocks, bad, .. } = ends;
-        // Where a block that cannot take the expression has other successors, the expression is inserted on the edge.
+        // Where a block that cannot take the expression has other successors, the expression is
+        // inserted on the edge.
         let is_gap = |block: &Block| bad.contains(block) && !self.snapshot.graph.ends_in_jump(*block);
         let count = blocks.len();
         blocks.retain(|block| !is_gap(block));
@@ -294,13 +302,14 @@ impl<'m> QueryEngine<'m> {
         self.ask_again(|engine, trial| drop(engine.hoist_by(rules.in_trial(trial), func, trace, occurrence)));
     }
 
-    /// Tries out a move, for [`QueryEngine::available_in_trial`]. The result has to be given to [`QueryEngine::end_trial`].
+    /// Tries out a move, for [`QueryEngine::available_in_trial`]. The result has to be given to
+    /// [`QueryEngine::end_trial`].
     pub fn begin_trial(&mut self, func: &Function, hoist: &Hoist) -> Vec<Occurrence> {
         hoist.blocks.iter().map(|&block| self.snapshot.insert(func, block, hoist.form)).collect()
     }
 
-    /// Is the value of an occurrence available before it in this trial? Insertions follow the rules, or are made wherever
-    /// the join is down-safe.
+    /// Is the value of an occurrence available before it in this trial? Insertions follow the
+    /// rules, or are made wherever the join is down-safe.
     pub fn available_in_trial(
         &mut self,
         func: &Function,
@@ -323,7 +332,8 @@ impl<'m> QueryEngine<'m> {
         self.last_trial += 1;
     }
 
-    /// The support of an occurrence after a move, whose computations have been inserted: insertions on edges at most.
+    /// The support of an occurrence after a move, whose computations have been inserted: insertions
+    /// on edges at most.
     pub fn support_of_move(&mut self, func: &Function, occurrence: Occurrence, hoist: &Hoist) -> Option<Support> {
         if !hoist.has_gaps {
             return self.is_covered(func, occurrence);
@@ -333,8 +343,8 @@ impl<'m> QueryEngine<'m> {
         found
     }
 
-    /// If an occurrence's form were computed at the end of a block, would every path to the occurrence come from there, or
-    /// from `others`, with nothing changed since?
+    /// If an occurrence's form were computed at the end of a block, would every path to the
+    /// occurrence come from there, or from `others`, with nothing changed since?
     pub fn would_come_from(
         &mut self,
         func: &Function,
@@ -352,8 +362,8 @@ impl<'m> QueryEngine<'m> {
         })
     }
 
-    /// Can a form be computed at that point without a fault that would not happen anyway? It can if every path from there
-    /// computes it, or if it stays within an array of known size.
+    /// Can a form be computed at that point without a fault that would not happen anyway? It can if
+    /// every path from there computes it, or if it stays within an array of known size.
     pub fn is_good_address(&mut self, func: &Function, point: InsertionPoint, form: Form) -> bool {
         if !self.snapshot.forms.is_load(form) || self.snapshot.is_within_array(func, point, form) {
             return true;
@@ -376,7 +386,8 @@ impl<'m> QueryEngine<'m> {
         )
     }
 
-    /// Adds a block that was created before the only entry. Answers that were found without it are dropped.
+    /// Adds a block that was created before the only entry. Answers that were found without it are
+    /// dropped.
     pub fn add_before_entry(&mut self, block: Block, entry: Block) {
         self.snapshot.graph.add_before_entry(block, entry);
         self.availabilities = Availabilities::default();

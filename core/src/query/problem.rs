@@ -5,8 +5,9 @@
 //!                                 └──▶ Forwarded to neighbours ──▶ meet(replies)
 //! ```
 //!
-//! The engine that walks the graph is [`super::propagation`]. Sound answers need two properties of a problem: a worse answer
-//! of a neighbour never makes the meet better, and [`Problem::holds`] is false once an answer may have changed.
+//! The engine that walks the graph is [`super::propagation`]. Sound answers need two properties of
+//! a problem: a worse answer of a neighbour never makes the meet better, and [`Problem::holds`] is
+//! false once an answer may have changed.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -36,11 +37,17 @@ pub trait Problem: Sized {
     fn assumed() -> Self::Answer;
     /// Is the answer as good as the assumed one?
     fn is_good(answer: &Self::Answer) -> bool;
+    /// Does one neighbour's answer decide the meet, so that the others are not asked? Only for
+    /// questions that are never traced: a trace shows all answers.
+    fn decides(_: Self::Question, _: &Self::Answer) -> bool {
+        false
+    }
     /// Does a good answer end its paths here, rather than lead on to the neighbours?
     fn is_path_end(_: &Self::Answer) -> bool {
         false
     }
-    /// Adds to a good answer that relied on an assumption what the proved answer says beyond the assumption.
+    /// Adds to a good answer that relied on an assumption what the proved answer says beyond the
+    /// assumption.
     fn improve(_answer: &mut Self::Answer, _proved: &Self::Answer) {}
     /// The current time, for answers to this question.
     fn time(&self, question: Self::Question) -> Time;
@@ -48,7 +55,8 @@ pub trait Problem: Sized {
     fn holds(&self, question: Self::Question, answer: &Self::Answer, time: Time) -> bool;
     /// The effect of a block on a question that reaches it.
     fn local_effect(&mut self, log: &mut QuestionLog<'_>, at: Arrival<Self::Question>) -> LocalEffect<Self>;
-    /// The meet of the neighbours' answers, with its rule. May add to the finding of the question that forwarded them.
+    /// The meet of the neighbours' answers, with its rule. May add to the finding of the question
+    /// that forwarded them.
     fn meet(
         &mut self,
         log: &mut QuestionLog<'_>,

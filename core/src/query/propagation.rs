@@ -7,28 +7,33 @@
 //!                else ask q' at n's neighbours ──▶          the meet of their answers
 //! ```
 //!
-//! A [`Problem`] says how a block answers by itself, where a question goes from there, and how answers meet. The engine:
+//! A [`Problem`] says how a block answers by itself, where a question goes from there, and how
+//! answers meet. The engine:
 //!
-//! 1. Walk depth first, neighbours in text order, with an explicit stack: programs may be deeper than the machine's.
+//! 1. Walk depth first, neighbours in text order, with an explicit stack: programs may be deeper
+//!    than the machine's.
 //! 2. Keep one record for each question at each block, with its answer and the time of the answer.
-//! 3. A question that returns to a block where it is under way gets the assumed, best answer. The asker's record notes the
-//!    earliest such question that it relies on.
-//! 4. When an assumed question is answered worse than assumed, forget the good answers since its beginning that rely on a
-//!    question under way; they are asked again on demand.
-//! 5. When it is answered well, the answers that rely on it are proved, or rely on what it relies on itself.
-//! 6. A good record keeps the records that it asked. A record without a finding whose paths all lead to one record is
-//!    skipped, so that following paths visits only findings and joins.
+//! 3. A question that returns to a block where it is under way gets the assumed, best answer. The
+//!    asker's record notes the earliest such question that it relies on.
+//! 4. When an assumed question is answered worse than assumed, forget the good answers since its
+//!    beginning that rely on a question under way; they are asked again on demand.
+//! 5. When it is answered well, the answers that rely on it are proved, or rely on what it relies
+//!    on itself.
+//! 6. A good record keeps the records that it asked. A record without a finding whose paths all
+//!    lead to one record is skipped, so that following paths visits only findings and joins.
 //!
-//! Sound because the assumed answers describe the greatest solution: an answer that relies on an assumption is kept only as
-//! long as the assumption may be true. Bad answers need no assumption, since a worse answer below never gives a better one
-//! above; a problem says how long any answer holds ([`Problem::holds`]).
+//! Sound because the assumed answers describe the greatest solution: an answer that relies on an
+//! assumption is kept only as long as the assumption may be true. Bad answers need no assumption,
+//! since a worse answer below never gives a better one above; a problem says how long any answer
+//! holds ([`Problem::holds`]).
 //!
-//! Cost: O(1) hash lookups for each question at a block and each edge that it takes; a question is worked out again only
-//! where it was forgotten or its answer no longer holds. A problem counts its own steps and ends its questions at a budget.
+//! Cost: O(1) hash lookups for each question at a block and each edge that it takes; a question is
+//! worked out again only where it was forgotten or its answer no longer holds. A problem counts its
+//! own steps and ends its questions at a budget.
 //!
-//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 4 and
-//! appendix A; as a greatest fixed point on demand, E. Duesterwald and others, Demand-driven computation of interprocedural
-//! data flow, POPL 1995.
+//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021,
+//! section 4 and appendix A; as a greatest fixed point on demand, E. Duesterwald and others,
+//! Demand-driven computation of interprocedural data flow, POPL 1995.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -73,7 +78,8 @@ struct Record<A, F> {
     question: Number,
     state: State<A>,
     rule: &'static str,
-    /// An earlier question that was under way when this one was answered, and that the answer relies on.
+    /// An earlier question that was under way when this one was answered, and that the answer
+    /// relies on.
     relies_on: PackedOption<RecordId>,
     time: Time,
     finding: Option<Box<F>>,
@@ -108,7 +114,8 @@ pub struct Propagation<Q, A, F> {
     numbers: HashMap<Q, Number>,
     records: PrimaryMap<RecordId, Record<A, F>>,
     latest: HashMap<(Block, Number), RecordId>,
-    /// Records of this inquiry that relied on a question under way when they were answered, in order.
+    /// Records of this inquiry that relied on a question under way when they were answered, in
+    /// order.
     provisional: Vec<RecordId>,
     frames: Vec<Frame<A, F>>,
 }
@@ -141,7 +148,9 @@ impl<Q: Copy + Eq + Hash, A: Copy, F> Propagation<Q, A, F> {
         loop {
             let Some(frame) = self.frames.last() else { unreachable!("the root's frame ends the walk") };
             let all = if frame.record.is_none() { neighbours } else { problem.neighbours(frame.block) };
-            if let Some(&next) = all.get(frame.replies.len()) {
+            let question = self.questions[frame.forwarded];
+            let is_decided = frame.replies.last().is_some_and(|last| P::decides(question, &last.answer));
+            if let Some(&next) = all.get(frame.replies.len()).filter(|_| !is_decided) {
                 self.ask(problem, log, next);
                 continue;
             }
@@ -247,7 +256,8 @@ impl<Q: Copy + Eq + Hash, A: Copy, F> Propagation<Q, A, F> {
         frame.relies_on = earlier;
     }
 
-    /// Notes the answer to a question whose neighbours have answered. Returns the question that the answer relies on.
+    /// Notes the answer to a question whose neighbours have answered. Returns the question that the
+    /// answer relies on.
     fn settle<P: Problem<Question = Q, Answer = A, Finding = F>>(
         &mut self,
         id: RecordId,
@@ -275,8 +285,8 @@ impl<Q: Copy + Eq + Hash, A: Copy, F> Propagation<Q, A, F> {
         relies_on
     }
 
-    /// The question under way that a record relies on. If there is none any more, the record's answer is proved, and takes
-    /// over what the proof added.
+    /// The question under way that a record relies on. If there is none any more, the record's
+    /// answer is proved, and takes over what the proof added.
     fn assumption<P: Problem<Question = Q, Answer = A, Finding = F>>(&mut self, id: RecordId) -> Option<RecordId> {
         let first = self.records[id].relies_on.expand()?;
         let mut root = first;

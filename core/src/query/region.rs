@@ -1,4 +1,5 @@
-//! The control dependence region of non-divergence (CDRND): blocks where an insertion makes no warp run more sides of branches.
+//! The control dependence region of non-divergence (CDRND): blocks where an insertion makes no warp
+//! run more sides of branches.
 //!
 //! ```text
 //! n1: br p, n2, n3       p differs between lanes      n2 and n3 depend on n1: not in the region
@@ -6,18 +7,24 @@
 //! …                                                   unless only direct dependences count
 //! ```
 //!
-//! 1. The blocks that depend on a branch are those on the paths up the post-dominator tree from its successors to, but
-//!    without, its immediate post-dominator. Mark them, beginning with the divergent branches.
-//! 2. A marked block that ends in a branch passes the mark on (unless only direct dependences count).
-//! 3. A path up skips blocks that are marked already. Each mark names the divergent branch that it comes from.
+//! 1. The blocks that depend on a branch are those on the paths up the post-dominator tree from its
+//!    successors to, but without, its immediate post-dominator. Mark them, beginning with the
+//!    divergent branches.
+//! 2. A marked block that ends in a branch passes the mark on (unless only direct dependences
+//!    count).
+//! 3. A path up skips blocks that are marked already. Each mark names the divergent branch that it
+//!    comes from.
 //!
-//! A kernel that begins with `if (i >= n) return` has hardly a block in the region. Seen from a block after that check, all
-//! others after it are as good: lanes that get there have diverged already. So with [`Reach::Relative`] a block is in the
-//! region of another one if the other depends on all divergent branches that the block depends on.
+//! A kernel that begins with `if (i >= n) return` has hardly a block in the region. Seen from a
+//! block after that check, all others after it are as good: lanes that get there have diverged
+//! already. So with [`Reach::Relative`] a block is in the region of another one if the other
+//! depends on all divergent branches that the block depends on.
 //!
-//! Cost: near-linear in blocks and edges. The branches of a block for the relative reach are collected on demand.
+//! Cost: near-linear in blocks and edges. The branches of a block for the relative reach are
+//! collected on demand.
 //!
-//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 5.1.
+//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021,
+//! section 5.1.
 
 use alloc::collections::BTreeSet;
 use alloc::rc::Rc;
@@ -39,7 +46,8 @@ pub enum Reach {
     Direct,
     /// Those through other branches as well.
     Transitive,
-    /// Those through other branches as well, without branches that the asking block depends on itself.
+    /// Those through other branches as well, without branches that the asking block depends on
+    /// itself.
     Relative,
 }
 
@@ -61,7 +69,8 @@ pub struct Region {
 pub type BranchSet = u32;
 
 impl Region {
-    /// The region of a graph whose divergent branches are at the ends of these blocks. Without a shape it is the whole graph.
+    /// The region of a graph whose divergent branches are at the ends of these blocks. Without a
+    /// shape it is the whole graph.
     pub fn new(shape: Option<Shape>, divergent: impl Iterator<Item = Block>, reach: Reach) -> Region {
         let none: Rc<[Block]> = Rc::from([]);
         let mut region = Region {
@@ -134,7 +143,8 @@ impl Region {
         }
     }
 
-    /// The divergent branch that keeps a point out of the region of a block that depends on the branches `asker`.
+    /// The divergent branch that keeps a point out of the region of a block that depends on the
+    /// branches `asker`.
     pub fn point_kept_out_by(&mut self, point: InsertionPoint, asker: BranchSet) -> Option<Block> {
         let branch = match point {
             InsertionPoint::End(block) => self.kept_out_by(block),
@@ -228,9 +238,9 @@ impl Shape {
         edges.into_iter().map(|edge| self.cfg.source(edge))
     }
 
-    /// Does the branch at the end of `branch` decide whether `block` runs? It does if the block is on the way up the
-    /// post-dominator tree from a side of the branch to, but without, the branch's immediate post-dominator: as many steps
-    /// as the branch has sides.
+    /// Does the branch at the end of `branch` decide whether `block` runs? It does if the block is
+    /// on the way up the post-dominator tree from a side of the branch to, but without, the
+    /// branch's immediate post-dominator: as many steps as the branch has sides.
     pub fn depends(&self, block: Block, branch: Block) -> bool {
         let (tree, sides) = (&self.post_dominators, self.cfg.successors(branch));
         let end = tree.immediate_post_dominator(branch);

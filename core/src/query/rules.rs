@@ -7,7 +7,8 @@
 //! rules.in_trial(trial)       with insertions that are only tried out
 //! ```
 //!
-//! Rules are part of each question, so that an answer is found again only by questions that follow the same rules.
+//! Rules are part of each question, so that an answer is found again only by questions that follow
+//! the same rules.
 
 use super::edges::InsertionPoint;
 use super::forms::Form;
@@ -103,8 +104,8 @@ pub enum Refusal {
     Divergent(Form, InsertionPoint, Block),
     /// An operand of the form is unassigned on every path to the insertion point.
     Unassigned(Form, InsertionPoint),
-    /// Control enters the function at that block, so that no insertion point precedes it. If the block is the only entry,
-    /// nothing but a block for that point is missing.
+    /// Control enters the function at that block, so that no insertion point precedes it. If the
+    /// block is the only entry, nothing but a block for that point is missing.
     NoPlace(Form, Block),
     /// The form may fault at that point, and the rules forbid it.
     MayFault(Form, InsertionPoint),

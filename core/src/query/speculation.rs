@@ -6,23 +6,26 @@
 //! n3: …
 //! ```
 //!
-//! 1. The question (e, m, n) asks a block n whether e, which would move from m, can move to n's end or further up.
-//! 2. A block that changes an operand or the memory of e takes e at its end if it is a branch to cross that decides about m
-//!    (3-i-a), and says no otherwise (3-i-b, 3-ii).
-//! 3. A branch to cross that decides about m becomes the new m and asks its predecessors (4-i); if they say no, e stays here.
+//! 1. The question (e, m, n) asks a block n whether e, which would move from m, can move to n's end
+//!    or further up.
+//! 2. A block that changes an operand or the memory of e takes e at its end if it is a branch to
+//!    cross that decides about m (3-i-a), and says no otherwise (3-i-b, 3-ii).
+//! 3. A branch to cross that decides about m becomes the new m and asks its predecessors (4-i); if
+//!    they say no, e stays here.
 //! 4. Across any other branch e goes only where the successors are down-safe (5).
-//! 5. All predecessors have to say yes. With `partial_speculation` (lines 7 to 9 of algorithm 2) insertions in the region
-//!    replace those that say no, if the block is down-safe.
+//! 5. All predecessors have to say yes. With `partial_speculation` (lines 7 to 9 of algorithm 2)
+//!    insertions in the region replace those that say no, if the block is down-safe.
 //! 6. e moves to the blocks where the paths of good answers end.
 //!
-//! A warp runs both sides of a divergent branch, so that a load before the branch costs no more than one on a side, and
-//! serves all that follows. Sound because the pass asks after the move whether the value is available where it was: the
-//! rules alone do not cover all paths from the last change of an operand.
+//! A warp runs both sides of a divergent branch, so that a load before the branch costs no more
+//! than one on a side, and serves all that follows. Sound because the pass asks after the move
+//! whether the value is available where it was: the rules alone do not cover all paths from the
+//! last change of an operand.
 //!
 //! Cost: one scan for each question at a block, in steps that have a budget.
 //!
-//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 5.2 and
-//! algorithm 2, of which lines 7 to 9 are not in the prose.
+//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021,
+//! section 5.2 and algorithm 2, of which lines 7 to 9 are not in the prose.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -52,7 +55,8 @@ pub struct SpeculationQuestion {
     pub rules: Rules,
 }
 
-/// The paper's canHoist. Its Node, the set of blocks to move to, is where the paths of the answer end.
+/// The paper's canHoist. Its Node, the set of blocks to move to, is where the paths of the answer
+/// end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hoistable {
     /// Can the expression move?
@@ -88,8 +92,8 @@ impl Speculation<'_, '_> {
         self.context.is_anticipated(log, (root, asked), only, id)
     }
 
-    /// Does the branch at the end of `branch` decide about what would move from `mover`? About a block on an edge only the
-    /// branch of the edge's source does.
+    /// Does the branch at the end of `branch` decide about what would move from `mover`? About a
+    /// block on an edge only the branch of the edge's source does.
     fn is_decided(&self, mover: Block, branch: Block) -> bool {
         let graph = &self.context.snapshot.graph;
         if graph.is_on_edge(mover) { graph.value_block(mover) == branch } else { self.shape.depends(mover, branch) }
@@ -130,7 +134,8 @@ impl Problem for Speculation<'_, '_> {
     }
 
     fn improve(answer: &mut Hoistable, proved: &Hoistable) {
-        // An answer that relied on a question under way relies on all that the question's answer relies on.
+        // An answer that relied on a question under way relies on all that the question's answer
+        // relies on.
         answer.expires |= proved.expires;
     }
 

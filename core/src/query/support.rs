@@ -6,7 +6,8 @@
 //! ```
 //!
 //! 1. Begin with the finding in the root's block, then follow the records that it asked.
-//! 2. A record that found a source ends its path; a noted insertion replaces the paths over its edge.
+//! 2. A record that found a source ends its path; a noted insertion replaces the paths over its
+//!    edge.
 //! 3. Each record is followed once; chains of records that found nothing are skipped.
 //!
 //! Sound because a good answer's record keeps all records that it relies on.

@@ -1,4 +1,5 @@
-//! Instructions that the rewriting inserts: copies between registers, and the computation of a form.
+//! Instructions that the rewriting inserts: copies between registers, and the computation of a
+//! form.
 //!
 //! ```text
 //! form A[%tid + 1]        r = mov.u32 %tid; t = ld A[r + 1]         an address holds no special register
@@ -83,8 +84,8 @@ pub(super) fn compute(
     rewrite.append(block, data.guarded(expression.guard))
 }
 
-/// The address of a sum, with temporaries for terms that no address holds: special registers, several symbols, narrow
-/// registers that are extended against their type.
+/// The address of a sum, with temporaries for terms that no address holds: special registers,
+/// several symbols, narrow registers that are extended against their type.
 fn spelled_out(rewrite: &mut Rewrite<'_, '_>, block: Block, sum: &RegisterSum) -> Address {
     let mut rest: RegisterSum = Affine::constant(sum.offset());
     let mut has_symbol = false;

@@ -1,4 +1,5 @@
-//! Costs and savings of insertions and moves, in cycles of the machine model and executions by warps.
+//! Costs and savings of insertions and moves, in cycles of the machine model and executions by
+//! warps.
 //!
 //! ```text
 //! n1: br p, n2, n3       100 executions              moved to n1, A[i] is loaded 100 times
@@ -6,20 +7,23 @@
 //! n5: y = ld A[i]         60 executions              100 · c < 120 · c, so it moves
 //! ```
 //!
-//! 1. A load costs a warp its issue cycles, and of the cycles that its first use waits for a first-level hit one share, as
-//!    resident warps fill each other's waiting. A load that moved up is further from its use and waits less.
-//! 2. Costs are all insertions or moved loads, and the copies at conversions. A load that moves up into a loop and is
-//!    available there from before the loop costs what it costs there.
-//! 3. Savings are the load itself, and other loads that become available by it, tried out one by one.
+//! 1. A load costs a warp its issue cycles, and of the cycles that its first use waits for a
+//!    first-level hit one share, as resident warps fill each other's waiting. A load that moved up
+//!    is further from its use and waits less.
+//! 2. Costs are all insertions or moved loads, and the copies at conversions. A load that moves up
+//!    into a loop and is available there from before the loop costs what it costs there.
+//! 3. Savings are the load itself, and other loads that become available by it, tried out one by
+//!    one.
 //! 4. A change is made if it costs less than it saves.
 //!
 //! Sound because the numbers choose only among sound changes.
 //!
 //! Cost: O([`OTHERS`]) questions for each change.
 //!
-//! Limits: only the [`OTHERS`] nearest loads are tried. A profile does not count guards, so that a guarded load saves nothing
-//! and costs its full price. Uses are searched in the load's own block. Loads that wait together are counted one by one;
-//! additional sectors and registers are not counted.
+//! Limits: only the [`OTHERS`] nearest loads are tried. A profile does not count guards, so that a
+//! guarded load saves nothing and costs its full price. Uses are searched in the load's own block.
+//! Loads that wait together are counted one by one; additional sectors and registers are not
+//! counted.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -100,7 +104,8 @@ impl Bill {
 pub(super) struct CountedOn {
     /// Loads that are removed as well.
     pub going: Vec<Occurrence>,
-    /// Blocks where the moved load is available by insertions further up, which are on the bill in its place.
+    /// Blocks where the moved load is available by insertions further up, which are on the bill in
+    /// its place.
     pub insertions_above: Vec<Block>,
 }
 
@@ -112,7 +117,8 @@ struct Paid {
 }
 
 impl Costs {
-    /// Prices on a machine for warps that take turns. None where the function has no profile of warps.
+    /// Prices on a machine for warps that take turns. None where the function has no profile of
+    /// warps.
     pub fn new(func: &Function, machine: Machine, warps: u32) -> Option<Costs> {
         let counts = WarpCounts::of(func);
         let is_whole = func.entry_blocks().iter().any(|&entry| counts.executions(entry).is_some());
@@ -126,8 +132,8 @@ impl Costs {
         *is_whole = func.entry_blocks().iter().any(|&entry| counts.executions(entry).is_some());
     }
 
-    /// What an insertion costs and saves that makes an occurrence available, and what that counts on. None where the profile
-    /// does not tell.
+    /// What an insertion costs and saves that makes an occurrence available, and what that counts
+    /// on. None where the profile does not tell.
     pub fn of_insertion(
         &self,
         func: &Function,
@@ -200,7 +206,8 @@ impl Costs {
                 let mut further = Bill::default();
                 let mut paid = Paid::default();
                 self.pay(func, engine, rewriting, &support, &mut paid, &mut further)?;
-                // A value that is available by the rules will be read from there, whatever the costs.
+                // A value that is available by the rules will be read from there, whatever the
+                // costs.
                 if !anywhere || further.costs < own.costs {
                     own = further;
                     counted_on.insertions_above.extend(anywhere.then_some(block));
@@ -272,7 +279,8 @@ impl Costs {
         Some(())
     }
 
-    /// Issue cycles between a load and its first use in its block, or the block's end; is there a use?
+    /// Issue cycles between a load and its first use in its block, or the block's end; is there a
+    /// use?
     fn to_first_use(&self, func: &Function, load: Inst) -> (u32, bool) {
         let Some(block) = func.inst_block(load) else { return (0, false) };
         let mut cycles = 0u32;
@@ -287,8 +295,8 @@ impl Costs {
         (cycles, false)
     }
 
-    /// Issue cycles between the end of `block` and the use of a load that moved up to there: those of the branch, and of the
-    /// load's own block up to the use.
+    /// Issue cycles between the end of `block` and the use of a load that moved up to there: those
+    /// of the branch, and of the load's own block up to the use.
     fn distance_from(&self, func: &Function, engine: &QueryEngine<'_>, block: Block, load: Occurrence) -> u32 {
         let cycles = |inst: Inst| self.machine.issue_cycles(&func.insts[inst]);
         let branch = func.terminator(block).map_or(0, cycles);

@@ -7,11 +7,12 @@
 //! ```
 //!
 //! 1. A question finds that nothing but an insertion point before the only entry is missing.
-//! 2. Create the block, and count its executions in each profile: those of the entry that no edge accounts for.
+//! 2. Create the block, and count its executions in each profile: those of the entry that no edge
+//!    accounts for.
 //! 3. Ask again; the answer inserts in the block.
 //!
-//! Sound because control enters the new block exactly when it entered the old one, and continues there. A function with
-//! several entries stays as it is: its callers name them.
+//! Sound because control enters the new block exactly when it entered the old one, and continues
+//! there. A function with several entries stays as it is: its callers name them.
 //!
 //! Cost: O(profile).
 

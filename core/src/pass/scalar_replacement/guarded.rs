@@ -5,11 +5,15 @@
 //! b: x = ld A[i]            ──▶    b: x = t
 //! ```
 //!
-//! 1. Follow the single predecessors of the load upward, and collect the predicate of each branch on the way.
-//! 2. Stop at the wanted block, or at the last branch to cross where all predicates have their values already.
-//! 3. Load at the end of that block, guarded by the conjunction, or by the union with what moved there before.
+//! 1. Follow the single predecessors of the load upward, and collect the predicate of each branch
+//!    on the way.
+//! 2. Stop at the wanted block, or at the last branch to cross where all predicates have their
+//!    values already.
+//! 3. Load at the end of that block, guarded by the conjunction, or by the union with what moved
+//!    there before.
 //!
-//! Sound because the guard holds exactly when the load would have been executed: no lane loads more than before.
+//! Sound because the guard holds exactly when the load would have been executed: no lane loads more
+//! than before.
 //!
 //! Cost: O([`MAX_CONDITIONS`]) blocks for each move; longer paths are not followed.
 
@@ -30,7 +34,8 @@ use crate::view::View;
 /// Paths over more blocks than this are not followed.
 const MAX_CONDITIONS: u32 = 8;
 
-/// A load at the end of a block, under the union of the conditions of the occurrences that moved there.
+/// A load at the end of a block, under the union of the conditions of the occurrences that moved
+/// there.
 pub(super) struct Guarded {
     head: Block,
     inst: Inst,
@@ -40,8 +45,9 @@ pub(super) struct Guarded {
 }
 
 impl Rewriting {
-    /// Moves an occurrence up to the end of a block, under the condition that it is computed on; see [`condition_of`]. If its
-    /// form has moved there before, one load serves both, under the union of their conditions. Returns whether it moved.
+    /// Moves an occurrence up to the end of a block, under the condition that it is computed on;
+    /// see [`condition_of`]. If its form has moved there before, one load serves both, under the
+    /// union of their conditions. Returns whether it moved.
     pub fn move_up_guarded(
         &mut self,
         view: &mut View<'_>,
@@ -81,7 +87,8 @@ impl Rewriting {
         let data = rewrite.func().insts[inst].clone();
         let (temporaries, mut moved): (Regs, _) = match before {
             Some(Guarded { inst: load, guard: before, temporaries, moved, .. }) => {
-                // The load is made again after the predicate that it needs now; only loads and predicates are between.
+                // The load is made again after the predicate that it needs now; only loads and
+                // predicates are between.
                 rewrite.remove(load);
                 guard =
                     guard.zip(before).and_then(|(own, before)| combined(&mut rewrite, head, Op::Or, &[before, own]));
@@ -106,10 +113,10 @@ impl Rewriting {
     }
 }
 
-/// The block at whose end a load can be computed under its condition, and the condition from above: predicates that all
-/// hold. It is the only one of `blocks`, if predicates that have their values there already decide about the path from
-/// there to the load; paths that part and meet again count as one. Failing that it is the last branch above the load, if
-/// loads move across it.
+/// The block at whose end a load can be computed under its condition, and the condition from above:
+/// predicates that all hold. It is the only one of `blocks`, if predicates that have their values
+/// there already decide about the path from there to the load; paths that part and meet again count
+/// as one. Failing that it is the last branch above the load, if loads move across it.
 fn condition_of(
     func: &Function,
     engine: &QueryEngine<'_>,

@@ -1,4 +1,5 @@
-//! Partial redundancy elimination and scalar replacement by question propagation, for programs whose branches diverge.
+//! Partial redundancy elimination and scalar replacement by question propagation, for programs
+//! whose branches diverge.
 //!
 //! ```text
 //! n1: i = 0                                n1: i = 0; t2 = A[i]
@@ -15,11 +16,13 @@
 //! n9: br n2                                n9: br n2
 //! ```
 //!
-//! 1. Visit each load (for `preqp`, each pure instruction) in reverse postorder, wide vectors first.
-//! 2. Ask whether its value is available before it, perhaps after insertions, perhaps from an earlier round of a loop
-//!    ([`crate::query`]). If so, read it from a temporary ([`rewriting`]).
+//! 1. Visit each load (for `preqp`, each pure instruction) in reverse postorder, wide vectors
+//!    first.
+//! 2. Ask whether its value is available before it, perhaps after insertions, perhaps from an
+//!    earlier round of a loop ([`crate::query`]). If so, read it from a temporary ([`rewriting`]).
 //! 3. Failing that, put a vector together from its elements, if all of them are available.
-//! 4. With `cost=machine`, insert under divergent branches as well, where that saves more cycles than it costs ([`cost`]).
+//! 4. With `cost=machine`, insert under divergent branches as well, where that saves more cycles
+//!    than it costs ([`cost`]).
 //! 5. Failing that, move the load up before branches, by a speculation question.
 //! 6. Do the same for what was inserted ([`walk`]).
 //!
@@ -31,21 +34,24 @@
 //! | `ssrqp-s` | loads | as `esrqp` | all branches |
 //! | `ssrqp` | loads | as `esrqp` | divergent branches |
 //!
-//! The example is the work of `srqp`. If n2 and n4 diverge, the warp then loads A[i + 1] three times a round; `esrqp` leaves
-//! the program alone, and `ssrqp` loads A[i + 1] once, in n2, before both branches.
+//! The example is the work of `srqp`. If n2 and n4 diverge, the warp then loads A[i + 1] three
+//! times a round; `esrqp` leaves the program alone, and `ssrqp` loads A[i + 1] once, in n2, before
+//! both branches.
 //!
-//! Sound because an answer "available" means that on every path the value has been computed into its temporary, or is by an
-//! insertion, with its operands unchanged since. A load on a path that did not have it is marked `.spec`, unless a later load
-//! of the same address faults anyway, or its index stays within an array of known size; with `faulting=guarded` it takes
-//! the condition of its execution as a guard ([`guarded`]). Which branches diverge changes costs, never results: the static
-//! analysis says which may, a `profile warp` which do (`divergence=profile`).
+//! Sound because an answer "available" means that on every path the value has been computed into
+//! its temporary, or is by an insertion, with its operands unchanged since. A load on a path that
+//! did not have it is marked `.spec`, unless a later load of the same address faults anyway, or its
+//! index stays within an array of known size; with `faulting=guarded` it takes the condition of its
+//! execution as a guard ([`guarded`]). Which branches diverge changes costs, never results: the
+//! static analysis says which may, a `profile warp` which do (`divergence=profile`).
 //!
 //! Cost: that of the questions, O(instructions) by their budget.
 //!
-//! Limits: the remark `budget` reports that questions ended early. A second run may still move loads further up, since a
-//! move makes blocks above down-safe for loads that were asked about before; as loads only move up, that comes to an end.
-//! A kernel that begins with a bounds check has hardly a block where no divergent branch decides; `cdrnd=relative` ignores
-//! the branches that the load itself depends on. `visits` above 2 finds what was loaded more than one round ago.
+//! Limits: the remark `budget` reports that questions ended early. A second run may still move
+//! loads further up, since a move makes blocks above down-safe for loads that were asked about
+//! before; as loads only move up, that comes to an end. A kernel that begins with a bounds check
+//! has hardly a block where no divergent branch decides; `cdrnd=relative` ignores the branches that
+//! the load itself depends on. `visits` above 2 finds what was loaded more than one round ago.
 //!
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021.
 
@@ -272,8 +278,8 @@ fn divergent_branches(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant
     blocks
 }
 
-/// The blocks at whose branches lanes diverged in more than that share of the profiled executions. Branches without a
-/// profile are left to the static analysis. Reports where the two differ.
+/// The blocks at whose branches lanes diverged in more than that share of the profiled executions.
+/// Branches without a profile are left to the static analysis. Reports where the two differ.
 fn measured_branches(view: &mut View<'_>, threshold: f64) -> Vec<Block> {
     let divergence = view.divergence();
     let counts = WarpCounts::of(view.func());

@@ -9,12 +9,13 @@
 //!
 //! 1. Each form has its own temporaries, one for each destination.
 //! 2. An occurrence that is a source computes into them; its own registers take copies.
-//! 3. At a definition that converts several forms, the temporaries take over at once: copies are ordered so that each reads
-//!    its source before that is overwritten; where no such order is left, the source is saved first and copied last.
+//! 3. At a definition that converts several forms, the temporaries take over at once: copies are
+//!    ordered so that each reads its source before that is overwritten; where no such order is
+//!    left, the source is saved first and copied last.
 //! 4. An available occurrence is replaced by copies of the temporaries.
 //!
-//! Sound because a temporary, wherever it is written, gets the value that its form has there: an additional write does no
-//! harm.
+//! Sound because a temporary, wherever it is written, gets the value that its form has there: an
+//! additional write does no harm.
 //!
 //! Cost: O(support) for each rewrite.
 
@@ -46,7 +47,8 @@ pub(super) type Regs = SmallVec<[Reg; 4]>;
 pub(super) struct Rewriting {
     /// The temporaries of each form; empty until it needs some.
     temporaries: SecondaryMap<Form, Regs>,
-    /// The holder of the value of each rewritten occurrence, and the last instruction of the rewrite.
+    /// The holder of the value of each rewritten occurrence, and the last instruction of the
+    /// rewrite.
     pub holders: SecondaryMap<Occurrence, Option<(Holder, Inst)>>,
     /// Further forms whose temporaries take an occurrence's value.
     kept: HashSet<(Occurrence, Form)>,
@@ -102,7 +104,8 @@ impl Rewriting {
         bill.on(remark)
     }
 
-    /// Replaces an available occurrence by copies of its form's temporaries. Returns the insertions that this needed.
+    /// Replaces an available occurrence by copies of its form's temporaries. Returns the insertions
+    /// that this needed.
     pub fn replace(
         &mut self,
         view: &mut View<'_>,
@@ -141,7 +144,8 @@ impl Rewriting {
         for &step in &support.conversions {
             self.shift(&mut rewrite, forms, step);
         }
-        // A source computes into the temporaries already, and copies to its own registers follow it.
+        // A source computes into the temporaries already, and copies to its own registers follow
+        // it.
         let is_there = matches!(self.holders[occurrence], Some((Holder::Form(own), _)) if own == form);
         if !is_there {
             let temporaries = self.temporaries(&mut rewrite, forms, form);

@@ -1,4 +1,5 @@
-//! The walk of a pass over its loads or pure instructions: ask about each one, and carry out the answers.
+//! The walk of a pass over its loads or pure instructions: ask about each one, and carry out the
+//! answers.
 //!
 //! ```text
 //! available?               read it from a temporary, after insertions
@@ -9,14 +10,15 @@
 //! ```
 //!
 //! 1. Ask about an occurrence, in the order of the table.
-//! 2. Ask about each inserted occurrence, at most [`MAX_FOLLOWED`] deep: from where it is now, it may be available or move
-//!    further.
-//! 3. Ask again about occurrences whose removal a paid bill counts on, and in the end about those with guards, which
-//!    insertions for all lanes may serve.
+//! 2. Ask about each inserted occurrence, at most [`MAX_FOLLOWED`] deep: from where it is now, it
+//!    may be available or move further.
+//! 3. Ask again about occurrences whose removal a paid bill counts on, and in the end about those
+//!    with guards, which insertions for all lanes may serve.
 //!
 //! Sound because each change follows an answer that was given after all changes before it.
 //!
-//! Cost: that of the questions, which have a budget; the remark `budget` reports that it was used up.
+//! Cost: that of the questions, which have a budget; the remark `budget` reports that it was used
+//! up.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -71,8 +73,8 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// Asks about one occurrence, and about all that its answer makes available. An occurrence that is alone, without
-    /// relatives and outside loops, has nothing to be available from.
+    /// Asks about one occurrence, and about all that its answer makes available. An occurrence that
+    /// is alone, without relatives and outside loops, has nothing to be available from.
     pub fn visit(&mut self, view: &mut View<'_>, occurrence: Occurrence, is_alone: bool) {
         self.ask(view, occurrence, is_alone);
         self.asked[occurrence] = true;
@@ -104,8 +106,8 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// Asks again about occurrences that were asked about before a bill counted on their removal: the changes since then may
-    /// have made them available.
+    /// Asks again about occurrences that were asked about before a bill counted on their removal:
+    /// the changes since then may have made them available.
     fn ask_again(&mut self, view: &mut View<'_>) {
         while let Some(other) = self.counted_on.pop() {
             let is_left = self.asked[other] && self.engine.snapshot.is_made(other);
@@ -122,7 +124,8 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// Asks again about occurrences with a guard: loads that were inserted later for all lanes serve theirs, too.
+    /// Asks again about occurrences with a guard: loads that were inserted later for all lanes
+    /// serve theirs, too.
     pub fn ask_guarded_again(&mut self, view: &mut View<'_>) {
         for _ in 0..MAX_FOLLOWED {
             let mut is_done = true;
@@ -145,7 +148,8 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// Is an occurrence available? Where nothing but a block before the only entry is missing, creates it.
+    /// Is an occurrence available? Where nothing but a block before the only entry is missing,
+    /// creates it.
     fn available(&mut self, view: &mut View<'_>, occurrence: Occurrence, is_traced: bool) -> Result<Support, Refusal> {
         loop {
             let (func, trace) = view.func_and_trace();
@@ -174,8 +178,8 @@ impl<'m> Walk<'m> {
         true
     }
 
-    /// Makes an occurrence available by insertions outside the region as well, if they cost less than they save. Returns the
-    /// insertions. A success is traced on demand.
+    /// Makes an occurrence available by insertions outside the region as well, if they cost less
+    /// than they save. Returns the insertions. A success is traced on demand.
     fn insert_outside(
         &mut self,
         view: &mut View<'_>,
@@ -274,7 +278,8 @@ impl<'m> Walk<'m> {
         });
     }
 
-    /// Moves an occurrence up to the ends of blocks, if every path to it comes from there. Returns the inserted occurrences.
+    /// Moves an occurrence up to the ends of blocks, if every path to it comes from there. Returns
+    /// the inserted occurrences.
     fn move_to(&mut self, view: &mut View<'_>, occurrence: Occurrence, hoist: &Hoist) -> Vec<Occurrence> {
         let own = self.engine.snapshot.occurrence(occurrence).block;
         let snapshot = &self.engine.snapshot;
@@ -283,7 +288,8 @@ impl<'m> Walk<'m> {
             return Vec::new();
         }
         let mut may_fault: Option<Block> = None;
-        // Several computations may prove each other's addresses, so that they are examined once all are inserted.
+        // Several computations may prove each other's addresses, so that they are examined once all
+        // are inserted.
         let is_examined_later = hoist.blocks.len() > 1 && self.rules.faulting == Faulting::Spec;
         for &block in hoist.blocks.iter().filter(|_| !is_examined_later) {
             if !self.engine.is_good_address(view.func(), InsertionPoint::End(block), hoist.form) {
@@ -310,8 +316,9 @@ impl<'m> Walk<'m> {
             });
             return Vec::new();
         };
-        // A single computation proves nothing about paths from itself: a path that returns to it returns to the question as
-        // well. Several prove each other's addresses, as long as they are not marked themselves.
+        // A single computation proves nothing about paths from itself: a path that returns to it
+        // returns to the question as well. Several prove each other's addresses, as long as they
+        // are not marked themselves.
         if let ([inserted], true) = (inserted.as_slice(), may_fault.is_some()) {
             self.engine.snapshot.mark(*inserted);
         }
@@ -335,8 +342,8 @@ impl<'m> Walk<'m> {
         inserted.into_iter().chain(on_edges).collect()
     }
 
-    /// Asks about inserted occurrences: from where they are now, they may be available, or move further up. Only changes are
-    /// traced.
+    /// Asks about inserted occurrences: from where they are now, they may be available, or move
+    /// further up. Only changes are traced.
     fn follow(&mut self, view: &mut View<'_>, inserted: Vec<Occurrence>) {
         let mut pending: Vec<(Occurrence, u32)> = inserted.into_iter().rev().map(|inserted| (inserted, 1)).collect();
         while let Some((inserted, depth)) = pending.pop() {

@@ -6,8 +6,8 @@
 //!
 //! 1. Name what the form's registers hold at the point.
 //! 2. Put these values into the form's sum; closed forms of inductions replace their values.
-//! 3. Forms access the same memory if these sums are equal. An occurrence of the form itself needs no comparison, since a
-//!    scan ends at definitions of its registers.
+//! 3. Forms access the same memory if these sums are equal. An occurrence of the form itself needs
+//!    no comparison, since a scan ends at definitions of its registers.
 //!
 //! Sound because values are in static single assignment form.
 //!
@@ -67,8 +67,8 @@ pub(super) struct FormAccess {
 }
 
 impl Snapshot<'_> {
-    /// Does an occurrence compute a form at a point, for all lanes that the form is for? No register of the form is written
-    /// between.
+    /// Does an occurrence compute a form at a point, for all lanes that the form is for? No
+    /// register of the form is written between.
     pub(super) fn computes(&mut self, func: &Function, occurrence: Occurrence, form: Form, at: Point) -> bool {
         let data = &self.occurrences[occurrence];
         if !self.forms.is_load(form) || data.address.is_some() && data.form == form {

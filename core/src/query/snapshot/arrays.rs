@@ -1,4 +1,5 @@
-//! Facts about a point where a form would be inserted: are its registers assigned, and does its load stay within an array?
+//! Facts about a point where a form would be inserted: are its registers assigned, and does its
+//! load stay within an array?
 //!
 //! ```text
 //! const table: f32[64]
@@ -7,7 +8,8 @@
 //!
 //! 1. Put the registers' values at the point into the form's sum.
 //! 2. Split off the array; what is left has to be a multiple of what the load reads.
-//! 3. Bound the rest from the comparisons, loops and ranges that hold at the point, and compare with the array's size.
+//! 3. Bound the rest from the comparisons, loops and ranges that hold at the point, and compare
+//!    with the array's size.
 //!
 //! Sound because overflow is never assumed away here.
 //!
@@ -37,8 +39,9 @@ impl Snapshot<'_> {
         })
     }
 
-    /// Does a load at that point stay within an array of known size, at a multiple of what it loads? The sum over the
-    /// registers' values may say so, or the one over what these are computed from.
+    /// Does a load at that point stay within an array of known size, at a multiple of what it
+    /// loads? The sum over the registers' values may say so, or the one over what these are
+    /// computed from.
     pub fn is_within_array(&self, func: &Function, point: InsertionPoint, form: Form) -> bool {
         let Expression { subject: Subject::Load(kind, sum), guard, .. } = self.forms.expression(form) else {
             return false;

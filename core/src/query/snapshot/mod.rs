@@ -1,4 +1,5 @@
-//! The function as questions see it: occurrences of expressions, and accesses to memory, block by block.
+//! The function as questions see it: occurrences of expressions, and accesses to memory, block by
+//! block.
 //!
 //! ```text
 //! n8: ld.global.f32 A[i]         an occurrence of form 0 at place 0 of n8
@@ -6,17 +7,19 @@
 //!     st.global.f32 B[j], v      ends questions about what it may overwrite
 //! ```
 //!
-//! 1. Collect all effects on memory (or, for `preqp`, all pure instructions) and the definitions of each register.
-//! 2. Sort accesses into alias classes; each load with an address that is a sum gets a form ([`super::forms`]).
+//! 1. Collect all effects on memory (or, for `preqp`, all pure instructions) and the definitions of
+//!    each register.
+//! 2. Sort accesses into alias classes; each load with an address that is a sum gets a form
+//!    ([`super::forms`]).
 //! 3. Keep the accesses of each class in each block in text order ([`scans`] walks them).
 //! 4. Inserted computations are added at the ends of their blocks ([`updates`]).
 //!
-//! Sound between rewrites without being computed again: a pass that answers its questions inserts computations, removes
-//! others and copies into temporaries, and no question is about temporaries. So each register that questions are about
-//! holds the values of the beginning.
+//! Sound between rewrites without being computed again: a pass that answers its questions inserts
+//! computations, removes others and copies into temporaries, and no question is about temporaries.
+//! So each register that questions are about holds the values of the beginning.
 //!
-//! Cost: O(instructions) apart from sorting. Every access that a scan reads counts as a step ([`Snapshot::steps`]), which
-//! the engine bounds.
+//! Cost: O(instructions) apart from sorting. Every access that a scan reads counts as a step
+//! ([`Snapshot::steps`]), which the engine bounds.
 
 mod accesses;
 mod arrays;
@@ -156,7 +159,8 @@ enum ItemKind {
     Write(Inst, u32),
 }
 
-/// The place of everything that has been inserted in a block: after all instructions but the terminator.
+/// The place of everything that has been inserted in a block: after all instructions but the
+/// terminator.
 const INSERTED: u32 = u32::MAX - 1;
 /// The place after the terminator.
 const END: u32 = u32::MAX;
@@ -198,8 +202,7 @@ pub struct Snapshot<'m> {
     writes: Vec<Access>,
     addresses: HashMap<SymbolicAddress, Address>,
     form_accesses: PrimaryMap<FormAccessId, FormAccess>,
-    /// Saves computing the address of a form for each block: 1.6 times at 10,000 instructions. Never invalidated, as values
-    /// stay; `golden/questions` compares with addresses that are computed anew under `debug_assert`.
+    /// The access of each form, by the values of its registers.
     access_numbers: HashMap<(Form, Held), FormAccessId>,
     changes: SecondaryMap<Kind, Changes>,
     /// The number of occurrences of a family.
@@ -352,12 +355,14 @@ impl<'m> Snapshot<'m> {
         &self.occurrences[occurrence]
     }
 
-    /// The number of occurrences in the function that may be of the same value. A vector and its elements count as one.
+    /// The number of occurrences in the function that may be of the same value. A vector and its
+    /// elements count as one.
     pub fn relatives(&self, occurrence: Occurrence) -> u32 {
         self.counts[self.occurrences[occurrence].family] - self.elements(occurrence).len() as u32
     }
 
-    /// Other loads that are still made and may be of the same value: at most so many, the nearest in the text.
+    /// Other loads that are still made and may be of the same value: at most so many, the nearest
+    /// in the text.
     pub fn others(&self, occurrence: Occurrence, most: usize) -> Vec<Occurrence> {
         let family = &self.families[self.occurrences[occurrence].family];
         let own = family.binary_search(&occurrence).unwrap_or_else(|place| place);

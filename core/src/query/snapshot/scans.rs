@@ -1,18 +1,22 @@
-//! Scans of a block: up from a point, for availability and speculation, and down from the beginning, for anticipatability.
+//! Scans of a block: up from a point, for availability and speculation, and down from the
+//! beginning, for anticipatability.
 //!
 //! ```text
 //! n8: x = ld A[i]       up from the end: A[i]? becomes A[i + 1]? above `i = i + 1`, and ends at a load of A[i + 1], if any
 //!     i = i + 1         down from the beginning: A[i]? ends at the load
 //! ```
 //!
-//! Upward: 1. Find the last definition of one of the form's registers, by bisection. 2. Read the accesses and occurrences of
-//! the form's family after that definition, from below: the first one that computes the form, or may change its value, ends
-//! the scan. 3. Convert the form at the definition and continue there.
+//! Upward: 1. Find the last definition of one of the form's registers, by bisection. 2. Read the
+//! accesses and occurrences of the form's family after that definition, from below: the first one
+//! that computes the form, or may change its value, ends the scan. 3. Convert the form at the
+//! definition and continue there.
 //!
-//! Downward: each form is followed to the first definition of one of its registers, or the first instruction with any
-//! effect, whichever is first; writes before that may change it, and a computation before that answers.
+//! Downward: each form is followed to the first definition of one of its registers, or the first
+//! instruction with any effect, whichever is first; writes before that may change it, and a
+//! computation before that answers.
 //!
-//! Cost: O(log definitions) for each register of the form, and one step for each access that is read.
+//! Cost: O(log definitions) for each register of the form, and one step for each access that is
+//! read.
 
 use smallvec::SmallVec;
 
@@ -26,8 +30,8 @@ use crate::query::forms::Form;
 use crate::symbolic::AffineNames;
 
 impl Snapshot<'_> {
-    /// The last instruction of a block that may change a form's value: a definition of one of its registers, or a write to
-    /// what it loads.
+    /// The last instruction of a block that may change a form's value: a definition of one of its
+    /// registers, or a write to what it loads.
     pub fn last_change(&mut self, func: &Function, block: Block, form: Form) -> Option<Inst> {
         self.steps += 1;
         let definition = self.last_definition(block, form, END);
@@ -38,7 +42,8 @@ impl Snapshot<'_> {
         }
     }
 
-    /// Scans upward from a point of a block. `may_convert` says whether definitions may convert the form.
+    /// Scans upward from a point of a block. `may_convert` says whether definitions may convert the
+    /// form.
     pub fn scan_up(
         &mut self,
         func: &Function,
@@ -82,8 +87,9 @@ impl Snapshot<'_> {
         }
     }
 
-    /// Scans the accesses of a form's family upward, from before the place `above` down to the place `floor`. No register of
-    /// the form is written between. `finds` says whether occurrences end the scan.
+    /// Scans the accesses of a form's family upward, from before the place `above` down to the
+    /// place `floor`. No register of the form is written between. `finds` says whether occurrences
+    /// end the scan.
     fn scan_items(
         &mut self,
         func: &Function,

@@ -8,10 +8,11 @@
 //!
 //! Every change is counted for its kind of forms, so that an answer knows whether it still holds.
 //!
-//! An element is an occurrence with the vector's place, guard and life, and the address of its part. Questions about
-//! availability find it, and it proves that its address is good. No question is raised about an element alone, and none is
-//! down-safe because of one: an insertion for it would be made besides the vector, which stays. A vector in turn is
-//! available where each of its elements is.
+//! An element is an occurrence with the vector's place, guard and life, and the address of its
+//! part. Questions about availability find it, and it proves that its address is good. No question
+//! is raised about an element alone, and none is down-safe because of one: an insertion for it
+//! would be made besides the vector, which stays. A vector in turn is available where each of its
+//! elements is.
 //!
 //! Cost: O(elements) for each change.
 
@@ -43,7 +44,8 @@ pub(super) struct Vectors {
 }
 
 impl Snapshot<'_> {
-    /// Inserts a computation of a form at the end of a block; [`Snapshot::place`] names its instruction.
+    /// Inserts a computation of a form at the end of a block; [`Snapshot::place`] names its
+    /// instruction.
     pub fn insert(&mut self, func: &Function, block: Block, form: Form) -> Occurrence {
         let end = self.end_of(block);
         let access = self.form_access(func, form, end);
@@ -132,7 +134,8 @@ impl Snapshot<'_> {
         !self.vectors.elements.is_empty()
     }
 
-    /// The elements of a vector, in order, without those whose register another element overwrites; none for other loads.
+    /// The elements of a vector, in order, without those whose register another element overwrites;
+    /// none for other loads.
     pub fn elements(&self, occurrence: Occurrence) -> &[Occurrence] {
         self.vectors.elements.get(&occurrence).map_or(&[], |elements| elements)
     }
