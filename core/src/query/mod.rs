@@ -56,10 +56,10 @@ pub use snapshot::{
 pub use support::Support;
 
 /// Steps for each instruction of the function.
-pub const STEPS_EACH: u64 = 16;
+pub const STEPS_EACH: u64 = 24;
 
 /// Steps for a function of any size.
-pub const STEPS_FREE: u64 = 100_000;
+pub const STEPS_FREE: u64 = 150_000;
 
 /// The state that problems share.
 struct QueryContext<'q, 'm> {
