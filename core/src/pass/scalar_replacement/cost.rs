@@ -80,7 +80,7 @@ impl Bill {
     /// The bill in words.
     pub fn text(&self) -> String {
         format!(
-            "it costs {:.0} cycles in {} execution{} and saves {:.0} in {}",
+            "costs {:.0} cycles in {} execution{}, saves {:.0} in {}",
             self.costs,
             self.more,
             if self.more == 1 { "" } else { "s" },

@@ -26,7 +26,7 @@ use crate::view::View;
 /// Creates a block before a function's only entry.
 pub(super) fn create_before_entry(view: &mut View<'_>, first: Block) -> Block {
     let mut rewrite = view.rewrite(|func| {
-        let message = format!("a block in front of `{}` takes what is inserted there", func.blocks[first].name);
+        let message = format!("created a block before `{}` for insertions", func.blocks[first].name);
         Remark::applied("front", first, message)
     });
     let name = rewrite.func().fresh_block_name(&format!("{}_front", rewrite.func().blocks[first].name));

@@ -71,10 +71,10 @@ impl Rewriting {
         let mut rewrite = view.rewrite(|func| {
             let what = snapshot.forms.text(snapshot.module, func, form);
             let conditions =
-                if condition.len() > 1 { "all conditions that it is made on" } else { "the condition of its branch" };
-            let others = if before.is_some() { ", or those of what has moved there before" } else { "" };
+                if condition.len() > 1 { "the conditions of its branches" } else { "the condition of its branch" };
+            let others = if before.is_some() { " or of earlier moves" } else { "" };
             let message = format!(
-                "`{what}` moves up from `{}` to the end of `{}`, under {conditions}{others}",
+                "moved `{what}` from `{}` to the end of `{}`, guarded by {conditions}{others}",
                 func.blocks[block].name, func.blocks[head].name
             );
             let remark = Remark::applied("speculate", head, message)

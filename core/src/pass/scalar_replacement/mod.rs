@@ -84,57 +84,57 @@ use walk::Walk;
 const DOWN_SAFETY: Knob = Knob {
     name: "down_safety",
     kind: KnobKind::Choice { default: "paper", words: &["paper", "exact"] },
-    help: "paper: a later load of any form that the question has taken justifies an insertion; exact: only one of the inserted form",
+    help: "Justify insertions by a later load of any form that the question has taken (paper), or of the inserted form only (exact).",
 };
 const FAULTING: Knob = Knob {
     name: FAULTING_KNOB,
     kind: KnobKind::Choice { default: "auto", words: &["auto", "spec", "guarded", "never"] },
-    help: "Treatment of a load that might fault where it is put: mark it as one that does not, guard it by its condition, or do not put it there; auto: guard it if the result is to be PTX, otherwise mark it.",
+    help: "Mark a load that might fault where it is inserted as one that does not (spec), guard it by its condition (guarded), or do not insert it (never); auto: guard it if the result is to be PTX, otherwise mark it.",
 };
 const OVERFLOW: Knob = Knob {
     name: "overflow",
     kind: KnobKind::Choice { default: "assume", words: &["assume", "prove"] },
-    help: "signed 32-bit index arithmetic: take it not to overflow, or convert subscripts only where that is proved",
+    help: "Assume that signed 32-bit index arithmetic does not overflow (assume), or convert subscripts only where that is proved (prove).",
 };
 const CDRND: Knob = Knob {
     name: "cdrnd",
     kind: KnobKind::Choice { default: "transitive", words: &["transitive", "direct", "relative"] },
-    help: "insert where no divergent branch decides: through other branches either, directly, or but those that decide about who asks",
+    help: "Insert where no divergent branch decides, directly or through other branches (transitive), directly (direct), or apart from branches that decide about the load itself (relative).",
 };
 const DIVERGENCE: Knob = Knob {
     name: "divergence",
     kind: KnobKind::Choice { default: "static", words: &["static", "profile", "all", "none"] },
-    help: "which branches diverge: those that the analysis cannot exclude, those that a `profile warp` counted, all, or none",
+    help: "Take branches for divergent that the analysis cannot prove uniform (static), that a `profile warp` counted (profile), all, or none.",
 };
 const THRESHOLD: Knob = Knob {
     name: "divergence_threshold",
     kind: KnobKind::Number { default: 0.0, min: 0.0, max: 1.0 },
-    help: "with divergence=profile, a branch diverges where lanes parted in more than this share of its executions",
+    help: "Minimum share of a branch's executions in which lanes diverge, with divergence=profile.",
 };
 const VISITS: Knob = Knob {
     name: "visits",
     kind: KnobKind::Integer { default: 2, min: 2, max: 9 },
-    help: "how often a question comes to a block: 2 finds what the last round of a loop loaded, 3 what the one before did",
+    help: "Maximum visits of a block by a question: 2 finds loads of the last round of a loop, 3 those of the round before.",
 };
 const COST: Knob = Knob {
     name: "cost",
     kind: KnobKind::Choice { default: "paper", words: &["paper", "machine"] },
-    help: "paper: what the paper's rules allow; machine: moves, and insertions under divergent branches, where they save more cycles than they cost",
+    help: "Follow the paper's rules (paper), or move loads, and insert them under divergent branches, where that saves more cycles than it costs (machine).",
 };
 const MACHINE: Knob = Knob {
     name: "machine",
     kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
-    help: "with cost=machine: whose issue costs and latencies are compared",
+    help: "Compare costs on this machine, with cost=machine.",
 };
 const WARPS: Knob = Knob {
     name: "warps",
     kind: KnobKind::Integer { default: 0, min: 0, max: 64 },
-    help: "with cost=machine: resident warps that fill each other's waiting; 0 is as many as the launch says, or the machine takes",
+    help: "Resident warps that fill each other's waiting, with cost=machine; 0 takes them from the launch or the machine.",
 };
 const LINES: Knob = Knob {
     name: "partial_speculation",
     kind: KnobKind::Switch { default: false },
-    help: "answers to speculation questions that differ are made the same by insertions (lines 7 to 9 of algorithm 2)",
+    help: "Make differing answers to speculation questions equal by insertions (lines 7 to 9 of algorithm 2).",
 };
 
 const PAPER: &str = "Fukuhara and Takimoto 2021, scalar replacement considering branch divergence";
@@ -284,7 +284,7 @@ fn measured_branches(view: &mut View<'_>, threshold: f64) -> Vec<Block> {
     let divergence = view.divergence();
     let counts = WarpCounts::of(view.func());
     if counts.is_empty() {
-        report_missing_profile(view, "the static analysis says which branches diverge");
+        report_missing_profile(view, "the static analysis decides which branches diverge");
     }
     let branches: Vec<Block> =
         view.func().block_order().filter(|&block| view.func().successors(block).len() > 1).collect();
@@ -301,8 +301,8 @@ fn measured_branches(view: &mut View<'_>, threshold: f64) -> Vec<Block> {
             view.miss(|func| {
                 let (is, seemed) = if guessed { ("uniform", "divergent") } else { ("divergent", "uniform") };
                 let message = format!(
-                    "the branch at the end of `{}` counts as {is}, though statically {seemed}: in {:.1} % of {executions} \
-                     executions lanes parted",
+                    "treated the branch of `{}` as {is}, statically {seemed}: lanes diverged in {:.1} % of {executions} \
+                     executions",
                     func.blocks[block].name,
                     share * 100.0
                 );
@@ -326,7 +326,7 @@ fn prices(view: &mut View<'_>, knobs: &KnobValues) -> Option<Costs> {
     };
     let costs = Costs::new(view.func(), machine, warps);
     if costs.is_none() {
-        report_missing_profile(view, "loads move and are inserted as the paper has it");
+        report_missing_profile(view, "moves and insertions follow the rules of the paper");
     }
     costs
 }
@@ -335,6 +335,6 @@ fn prices(view: &mut View<'_>, knobs: &KnobValues) -> Option<Costs> {
 fn report_missing_profile(view: &mut View<'_>, consequence: &str) {
     view.miss(|func| {
         let entry = func.entry_block().unwrap_or(Block::from_u32(0));
-        Remark::missed("no-profile", entry, format!("there is no `profile warp`: {consequence}"))
+        Remark::missed("no-profile", entry, format!("no `profile warp`: {consequence}"))
     });
 }

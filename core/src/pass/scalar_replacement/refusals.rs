@@ -11,9 +11,9 @@ use crate::trace::{Fact, Remark};
 pub(super) fn point_text(func: &Function, point: InsertionPoint) -> String {
     let name = |block: Block| &func.blocks[block].name;
     match point {
-        InsertionPoint::End(block) => format!("at `{}`", name(block)),
-        InsertionPoint::Edge(from, to) => format!("between `{}` and `{}`", name(from), name(to)),
-        InsertionPoint::BeforeEntry(block) => format!("in front of `{}`", name(block)),
+        InsertionPoint::End(block) => format!("at the end of `{}`", name(block)),
+        InsertionPoint::Edge(from, to) => format!("on the edge from `{}` to `{}`", name(from), name(to)),
+        InsertionPoint::BeforeEntry(block) => format!("before `{}`", name(block)),
     }
 }
 
@@ -22,37 +22,40 @@ pub(super) fn refusal_remark(func: &Function, block: Block, what: &str, refusal:
     let name = |block: Block| &func.blocks[block].name;
     let place = |point: InsertionPoint| point_text(func, point);
     match refusal {
-        Refusal::NotThere => Remark::missed("not-there", block, format!("`{what}` is not available on any way")),
+        Refusal::NotThere => Remark::missed("not-there", block, format!("`{what}` is not available on any path")),
         Refusal::NotDownSafe(_, at) => {
             let message =
-                format!("`{what}` is available on some ways to `{}`, which is not down-safe for it", name(at));
+                format!("`{what}` is available on some paths to `{}`, which is not down-safe for it", name(at));
             Remark::missed("down-safe", block, message).with("join", Fact::Block(at))
         }
         Refusal::Divergent(_, point, branch) => {
             let who = match point {
                 InsertionPoint::End(block) => format!("`{}` depends", name(block)),
-                InsertionPoint::Edge(..) | InsertionPoint::BeforeEntry(_) => String::from("that edge depends"),
+                InsertionPoint::Edge(..) | InsertionPoint::BeforeEntry(_) => String::from("the edge depends"),
             };
-            let message =
-                format!("`{what}` is not inserted {}: {who} on the divergent branch `{}`", place(point), name(branch));
+            let message = format!(
+                "did not insert `{what}` {}: {who} on the divergent branch of `{}`",
+                place(point),
+                name(branch)
+            );
             Remark::missed("divergent", block, message)
                 .with("insertion", Fact::Block(point.block()))
                 .with("branch", Fact::Block(branch))
         }
         Refusal::Unassigned(_, point) => {
-            let message = format!("`{what}` is not inserted {}, where nothing has assigned an operand", place(point));
+            let message = format!("did not insert `{what}` {}: an operand is unassigned there", place(point));
             Remark::missed("unassigned", block, message)
         }
         Refusal::NoPlace(_, at) => {
-            let message = format!("`{what}` is not inserted before `{}`, where control comes from outside", name(at));
+            let message = format!("did not insert `{what}` before `{}`: control enters the function there", name(at));
             Remark::missed("no-place", block, message)
         }
         Refusal::MayFault(_, point) => {
-            let message = format!("`{what}` is not put {}, where it may fault", place(point));
+            let message = format!("did not insert `{what}` {}: it might fault there", place(point));
             Remark::missed("faulting", block, message)
         }
         Refusal::Budget => {
-            let message = String::from("questions have looked at as much as they may; what follows stays");
+            let message = String::from("budget of questions used up: later ones are answered no");
             Remark::missed("budget", block, message)
         }
     }

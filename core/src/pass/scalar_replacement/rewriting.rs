@@ -31,6 +31,7 @@ use smallvec::SmallVec;
 use super::copies::{compute, copy, copy_after, copy_before};
 use super::cost::Bill;
 use super::guarded::Guarded;
+use super::refusals::point_text;
 use crate::edit::Rewrite;
 use crate::ir::{Block, Function, Inst, Reg};
 use crate::query::{
@@ -129,7 +130,7 @@ impl Rewriting {
                 support.sources.iter().map(|&(source, _)| snapshot.occurrence(source).block).collect();
             let text = instruction_text(module, func, inst);
             let (from_where, rounds) = (listed(func, &from), rounds(shifted));
-            let message = format!("`{text}` is available: its value comes from {from_where}{rounds}");
+            let message = format!("replaced `{text}`: its value is available from {from_where}{rounds}");
             Remark::applied("replace", block, message)
                 .at(inst)
                 .with("from", Fact::Blocks(from))
@@ -185,8 +186,7 @@ impl Rewriting {
             let from: Vec<Block> = sources().map(|(source, _)| snapshot.occurrence(source).block).collect();
             let text = instruction_text(module, func, inst);
             let (from_where, rounds) = (listed(func, &from), rounds(shifted));
-            let message =
-                format!("`{text}` is available: its elements' values come one by one from {from_where}{rounds}");
+            let message = format!("replaced `{text}`: its elements are available from {from_where}{rounds}");
             Remark::applied("replace", block, message)
                 .at(inst)
                 .with("from", Fact::Blocks(from))
@@ -241,10 +241,10 @@ impl Rewriting {
         let mut rewrite = view.rewrite(|func| {
             let what = snapshot.forms.text(snapshot.module, func, form);
             let message = format!(
-                "`{what}` moves up from `{}` to the end of `{}`, in front of its branch{}",
+                "moved `{what}` from `{}` to the end of `{}`, before its branch{}",
                 func.blocks[from].name,
                 func.blocks[block].name,
-                if is_good { "" } else { "; it may not be wanted there, so it is marked as one that does not fault" }
+                if is_good { "" } else { "; marked `.spec`, since it might fault there" }
             );
             let remark = Remark::applied("speculate", block, message)
                 .with("from", Fact::Block(from))
@@ -279,15 +279,9 @@ impl Rewriting {
         let snapshot = &engine.snapshot;
         let mut rewrite = view.rewrite(|func| {
             let what = snapshot.forms.text(snapshot.module, func, form);
-            let name = |block: Block| &func.blocks[block].name;
-            let place = match point {
-                InsertionPoint::End(block) => format!("at the end of `{}`", name(block)),
-                InsertionPoint::Edge(from, to) => format!("between `{}` and `{}`", name(from), name(to)),
-                InsertionPoint::BeforeEntry(block) => format!("in front of `{}`", name(block)),
-            };
-            let ending =
-                if is_good { "" } else { "; it may not be wanted later, so it is marked as one that does not fault" };
-            let message = format!("`{what}` is inserted {place}, since the other ways have it{ending}");
+            let place = point_text(func, point);
+            let ending = if is_good { "" } else { "; marked `.spec`, since it might fault there" };
+            let message = format!("inserted `{what}` {place}: it is available on the other paths{ending}");
             let remark = Remark::applied("insert", point.block(), message);
             self.billed(remark.with("faulting", Fact::Text(faulting(is_good).into())))
         });
@@ -421,7 +415,7 @@ fn faulting(is_good: bool) -> &'static str {
 }
 
 fn rounds(shifted: u64) -> &'static str {
-    if shifted > 0 { ", carried on where an index changes" } else { "" }
+    if shifted > 0 { ", copied where an index changes" } else { "" }
 }
 
 /// "`a`, `b` and `c`".

@@ -199,7 +199,7 @@ impl<'m> Walk<'m> {
                 view,
                 occurrence,
                 bill,
-                |func, what| format!("`{what}` is not inserted {}", point_text(func, point)),
+                |func, what| format!("did not insert `{what}` {}", point_text(func, point)),
                 form,
             );
             return None;
@@ -238,7 +238,7 @@ impl<'m> Walk<'m> {
                     view,
                     occurrence,
                     bill,
-                    |func, what| format!("`{what}` does not move up to the end of `{}`", func.blocks[block].name),
+                    |func, what| format!("did not move `{what}` to the end of `{}`", func.blocks[block].name),
                     hoist.form,
                 );
                 continue;
@@ -310,7 +310,7 @@ impl<'m> Walk<'m> {
             inserted.into_iter().for_each(|inserted| self.engine.withdraw(inserted));
             let &OccurrenceData { inst, block, .. } = self.engine.snapshot.occurrence(occurrence);
             view.miss(|_| {
-                let message = String::from("not every way to it comes from where it would be moved to");
+                let message = String::from("not moved: some path to it does not pass its new place");
                 let remark = Remark::missed("speculate", block, message);
                 inst.map_or(remark.clone(), |inst| remark.at(inst))
             });
