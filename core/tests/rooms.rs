@@ -103,9 +103,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("core/src/pass/path_guided/", "columns"),
     ("core/src/pass/pde/", "columns"),
     ("core/src/pass/reassociate/", "columns"),
-    ("core/src/pass/scalar_replacement/", "columns"),
     ("core/src/pass/spec_pre/", "columns"),
-    ("core/src/query/", "columns"),
     ("web/", "columns"),
 ];
 

@@ -1,50 +1,94 @@
-//! Anticipatability: will one of these forms be computed on every way that leads on from here?
+//! Anticipatability: is one of these forms computed on every path from here?
 //!
 //! ```text
-//! n7: br n8              `A[i] or A[i + 1]?` at n7: sent on to n8 (rule 5), which computes A[i] (rule 4): true
+//! n7: br n8              `A[i] or A[i + 1]?` at n7: forwarded to n8 (rule 5), which computes A[i] (rule 4): true
 //! n8: x = ld A[i]
 //! ```
 //!
-//! A block where it is true is down-safe: computing the form there adds a computation to no way. With several forms, those
-//! that a question has taken on its way up, any of them counts, as the paper has it; a form whose operands are written
-//! drops out, and when all have, the answer is false.
+//! 1. A question about a set of forms goes to the block itself and from there to successors.
+//! 2. A block that computes one of the forms answers true; a form whose operands or memory are
+//!    written drops out of the set, and with the last one the answer is false. So it is at an exit.
+//! 3. Answers of successors meet as "and".
 //!
-//! Sound for one form. For several it says that *one* of them will be computed, so that inserting another one may add a
-//! computation to the last round of a loop; `down_safety=exact` asks about one only.
+//! A block where the answer is true is down-safe: computing the form there adds a computation to no
+//! path. The set holds the forms that an availability question has taken, any of which counts, as
+//! in the paper. With [`Purpose::NoFault`] the question is whether the form, computed here, faults
+//! only if a later load faults as well.
 //!
-//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 4.2.
+//! Sound for one form. For several the answer says that *one* of them will be computed, so that
+//! inserting another one may add a computation to the last round of a loop; `down_safety=exact`
+//! asks about one only.
+//!
+//! Cost: O(accesses and definitions of the forms) for each question, in steps that the snapshot
+//! counts.
+//!
+//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021,
+//! section 4.2.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::forms::FormSet;
-use super::propagation::{Arrival, Local, Meeting, Problem, Propagation, QuestionLog, Time};
+use super::log::QuestionLog;
+use super::problem::{Arrival, Join, LocalEffect, Problem, Reply, Time};
+use super::propagation::Propagation;
 use super::snapshot::{DescentEnd, Snapshot};
 use crate::ir::{Block, Function};
-use crate::trace::Answer;
+use crate::trace::{Answer, Query, QuestionId};
 
-/// Knowledge of anticipatability.
-#[derive(Default)]
-pub struct Anticipated {
-    /// Answers of questions that are not traced.
-    pub asked: Propagation<FormSet, bool>,
-    /// Answers of those that are.
-    pub told: Propagation<FormSet, bool>,
+/// Which occurrences answer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Purpose {
+    /// Computations of whole instructions.
+    DownSafety,
+    /// Loads that fault for a bad address, elements of vectors included.
+    NoFault,
 }
+
+/// A question asked of a block's beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AnticipationQuestion {
+    /// The forms, any of which counts.
+    pub forms: FormSet,
+    /// Which occurrences answer.
+    pub purpose: Purpose,
+}
+
+/// Anticipatability questions and their answers.
+pub type Anticipations = Propagation<AnticipationQuestion, bool, ()>;
 
 /// See the file's head.
 pub struct Anticipation<'q, 'm> {
-    /// Snapshot of the function.
+    /// The function that blocks are scanned in.
     pub snapshot: &'q mut Snapshot<'m>,
 }
 
-impl Problem for Anticipation<'_, '_> {
-    type Question = FormSet;
-    type Answer = bool;
-    const UNDER_WAY: &'static str = "2";
+impl Anticipation<'_, '_> {
+    /// Is the answer true at all of these blocks?
+    pub fn inquire(
+        &mut self,
+        known: &mut Anticipations,
+        log: &mut QuestionLog<'_>,
+        (root, asked): (Block, &[Block]),
+        question: AnticipationQuestion,
+        parent: Option<QuestionId>,
+    ) -> bool {
+        let id = log.begin(Query::Anticipatability, parent, (root, None), |func| self.describe(func, question).0);
+        let answer = known.inquire(self, log, (root, asked), question, id).answer;
+        log.end(id, || Answer::Anticipated(answer));
+        answer
+    }
+}
 
-    fn onward(&self, block: Block) -> &[Block] {
-        self.snapshot.ways.down(block)
+impl Problem for Anticipation<'_, '_> {
+    type Question = AnticipationQuestion;
+    type Answer = bool;
+    type Finding = ();
+    const ASSUMPTION: &'static str = "2";
+
+    fn neighbours(&self, block: Block) -> &[Block] {
+        self.snapshot.graph.successors(block)
     }
 
     fn assumed() -> bool {
@@ -55,45 +99,49 @@ impl Problem for Anticipation<'_, '_> {
         *answer
     }
 
-    fn decides(&self, answer: &bool) -> bool {
-        // One way on where it is not computed is enough.
-        !*answer
+    fn decides(question: AnticipationQuestion, answer: &bool) -> bool {
+        question.purpose == Purpose::NoFault && !answer
     }
 
-    fn holds(&self, question: FormSet, answer: &bool, time: Time) -> bool {
-        let now = self.time(question).changes;
-        if *answer { now.replaced == time.changes.replaced } else { now.inserted == time.changes.inserted }
-    }
-
-    fn time(&self, question: FormSet) -> Time {
-        let first = self.snapshot.forms.members(question).first();
+    fn time(&self, question: AnticipationQuestion) -> Time {
+        let first = self.snapshot.forms.members(question.forms).first();
         Time { inquiry: 0, changes: first.map(|&form| self.snapshot.changes(form)).unwrap_or_default() }
     }
 
-    fn arrive(&mut self, log: &mut QuestionLog<'_>, at: Arrival<FormSet>) -> Local<Self> {
-        let Arrival { block, question: set, .. } = at;
-        match self.snapshot.descend(log.func, block, set) {
-            DescentEnd::Same => Local::Answered("4", true, None),
-            DescentEnd::Changed => Local::Answered("3", false, None),
-            DescentEnd::Bottom(_) if self.snapshot.ways.down(block).is_empty() => Local::Answered("1", false, None),
-            DescentEnd::Bottom(left) => Local::Forwarded("5", left),
+    fn holds(&self, question: AnticipationQuestion, answer: &bool, time: Time) -> bool {
+        let (then, now) = (time.changes, self.time(question).changes);
+        match (*answer, question.purpose) {
+            (false, _) => now.inserted == then.inserted,
+            (true, Purpose::DownSafety) => now.replaced == then.replaced,
+            (true, Purpose::NoFault) => (now.replaced, now.marked) == (then.replaced, then.marked),
+        }
+    }
+
+    fn local_effect(&mut self, log: &mut QuestionLog<'_>, at: Arrival<AnticipationQuestion>) -> LocalEffect<Self> {
+        let Arrival { block, question, .. } = at;
+        match self.snapshot.scan_down(log.func, block, question) {
+            DescentEnd::Same => LocalEffect::Answered("4", true, None, None),
+            DescentEnd::Changed => LocalEffect::Answered("3", false, None, None),
+            DescentEnd::Bottom(_) if self.neighbours(block).is_empty() => LocalEffect::Answered("1", false, None, None),
+            DescentEnd::Bottom(forms) => LocalEffect::Forwarded("5", AnticipationQuestion { forms, ..question }, None),
         }
     }
 
     fn meet(
         &mut self,
         _: &mut QuestionLog<'_>,
-        _: Meeting<FormSet>,
-        answers: &[(Block, bool)],
+        _: Join<AnticipationQuestion>,
+        replies: &[Reply<bool>],
+        _: &mut Option<Box<()>>,
     ) -> (&'static str, bool) {
-        ("5", !answers.is_empty() && answers.iter().all(|(_, answer)| *answer))
+        ("5", !replies.is_empty() && replies.iter().all(|reply| reply.answer))
     }
 
-    fn describe(&self, func: &Function, set: FormSet) -> (String, Option<Block>) {
-        (self.snapshot.forms.set_text(self.snapshot.module, func, set), None)
+    fn describe(&self, func: &Function, question: AnticipationQuestion) -> (String, Option<Block>) {
+        (self.snapshot.forms.set_text(self.snapshot.module, func, question.forms), None)
     }
 
-    fn answer(&self, answer: &bool, _: &mut dyn FnMut() -> Vec<Block>) -> Answer {
+    fn event_answer(&self, answer: &bool, _: &mut dyn FnMut() -> Vec<Block>) -> Answer {
         Answer::Anticipated(*answer)
     }
 }

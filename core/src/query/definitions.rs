@@ -1,75 +1,48 @@
-//! Definitions of registers.
+//! The definitions of each register, in text order.
 //!
 //! ```text
-//! n1: i = 0                       i: (n1, 1) (n8, 2)      the last one in n8 before its place 3 is its 2
-//! n8: x = ld A[i]; i = i + 1      x: (n8, 1)
+//! n1: i = 0                       i: (n1, 0) (n8, 1)      the last one in n8 before place 2 is at place 1
+//! n8: x = ld A[i]; i = i + 1      x: (n8, 0)
 //! ```
 //!
-//! All definitions of a register stand side by side, in the order of the text, so that those in one block are found by
-//! bisection: in a time that is logarithmic in the register's definitions. Linear in the function's instructions to
-//! make.
+//! Cost: O(instructions) to make; O(log definitions of the register) for the last or first one in a
+//! block.
 
-use alloc::vec;
 use alloc::vec::Vec;
-use cranelift_entity::EntityRef;
+use cranelift_entity::SecondaryMap;
 
-use crate::ir::{Block, Function, Inst, InstData, Reg};
+use crate::ir::{Function, Inst, Reg, filled};
 
 /// See the file's head.
 pub struct Definitions {
-    /// First place of each register, and one past the last.
-    first: Vec<u32>,
-    /// Rank of the block, place in the block, instruction.
-    places: Vec<(u32, u32, Inst)>,
+    /// The rank of the block, the place in the block, and the instruction.
+    of: SecondaryMap<Reg, Vec<(u32, u32, Inst)>>,
 }
 
 impl Definitions {
-    /// Collects the current definitions of a function. `visit` gets each instruction, with its block and its place there: programs are larger than caches.
-    pub fn new(func: &Function, mut visit: impl FnMut(Block, u32, Inst, &InstData)) -> Definitions {
-        let mut first = vec![0u32; func.regs.len() + 1];
-        let mut total = 0;
-        for (reg, count) in func.definition_counts().enumerate() {
-            first[reg] = total;
-            total += count as u32;
-        }
-        first[func.regs.len()] = total;
-        let mut next = first.clone();
-        let mut places = vec![(0, 0, Inst::new(0)); total as usize];
+    /// The definitions of a function as it is now.
+    pub fn new(func: &Function) -> Definitions {
+        let mut of: SecondaryMap<Reg, Vec<(u32, u32, Inst)>> = filled(func.regs.len());
         for (rank, block) in (0..).zip(func.block_order()) {
             for (place, inst) in (0..).zip(func.block_insts(block)) {
-                let data = &func.insts[inst];
-                visit(block, place, inst, data);
-                for dst in &data.dsts {
-                    let slot = &mut next[dst.index()];
-                    places[*slot as usize] = (rank, place, inst);
-                    *slot += 1;
-                }
+                func.insts[inst].dsts.iter().for_each(|&dst| of[dst].push((rank, place, inst)));
             }
         }
-        Definitions { first, places }
+        Definitions { of }
     }
 
-    /// All of a register: the block's rank in the text, the place in the block, and the instruction.
-    pub fn of(&self, reg: Reg) -> &[(u32, u32, Inst)] {
-        match self.first.get(reg.index()..reg.index() + 2) {
-            Some(&[start, end]) => &self.places[start as usize..end as usize],
-            _ => &[],
-        }
-    }
-
-    /// The last definition of a register in a block before a place.
+    /// The last definition of a register in the block of that rank before a place.
     pub fn last(&self, reg: Reg, (rank, before): (u32, u32)) -> Option<(u32, Inst)> {
-        let places = self.of(reg);
-        let index = places.partition_point(|&(block, place, _)| (block, place) < (rank, before)).checked_sub(1)?;
-        let (block, place, inst) = places[index];
+        let all = &self.of[reg];
+        let index = all.partition_point(|&(block, place, _)| (block, place) < (rank, before)).checked_sub(1)?;
+        let (block, place, inst) = all[index];
         (block == rank).then_some((place, inst))
     }
 
-    /// The place of the first definition of a register in a block from a place on.
-    pub fn first(&self, reg: Reg, (rank, from): (u32, u32)) -> Option<u32> {
-        let places = self.of(reg);
-        let index = places.partition_point(|&(block, place, _)| (block, place) < (rank, from));
-        let &(block, place, _) = places.get(index)?;
+    /// The place of the first definition of a register in the block of that rank.
+    pub fn first(&self, reg: Reg, rank: u32) -> Option<u32> {
+        let all = &self.of[reg];
+        let &(block, place, _) = all.get(all.partition_point(|&(block, ..)| block < rank))?;
         (block == rank).then_some(place)
     }
 }

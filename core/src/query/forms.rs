@@ -1,21 +1,28 @@
-//! Forms that questions are about: expressions over the registers of a point, and their texts along the path.
+//! Forms: the expressions that questions are about, over the registers of a point.
 //!
 //! ```text
-//! form 0    ld.global.f32 A[i]                as it stands at n8
+//! form 0    ld.global.f32 A[i]                at n8
 //! form 1    ld.global.f32 A[i + 1]            above `i = add.s32 i, 1`
 //! ```
 //!
-//! A load's form is its kind and its address as a sum over registers; another expression's is the instruction without its
-//! destinations, operands that commute in order. Equal forms at one point mean equal values. Forms are numbered as they
-//! come up, so that a question is a number; so are the sets of forms that a question has taken since it was raised.
+//! A load's form is its kind and its address as a sum over registers; another instruction's form is
+//! its opcode and operands, those that commute in order. Equal forms at one point mean equal
+//! values. Forms are numbered, and so are the sets of forms that a question has taken.
+//!
+//! Three groupings, each coarser than the one before: a *form* is one expression; a *kind* is all
+//! loads that give the same value for the same address, and counts changes; a *family* is all loads
+//! from one alias class, and is what scans read. For pure instructions kind and family are the form
+//! itself.
+//!
+//! Cost: O(size of the expression), hashed, for each form.
 
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, entity_impl};
 
-use core::hash::{BuildHasher, Hash, Hasher};
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use crate::alias::AliasClass;
@@ -33,107 +40,73 @@ entity_impl!(Form, "form");
 pub struct FormSet(u32);
 entity_impl!(FormSet, "forms");
 
-/// Forms whose occurrences are looked for together.
+/// Forms whose occurrences are found by the same scan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Family(u32);
 entity_impl!(Family);
 
-/// Whose occurrences a family has.
+/// The key of a family.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Kin {
+enum FamilyKey {
     /// Loads from that class of memory.
     Memory(AliasClass),
     /// One pure expression.
     Pure(Form),
 }
 
-/// Loads of one kind into registers of the same types, by number: they give the same from the same address.
-pub type Likeness = u32;
-
-/// Forms one of which may be what another one is on another way: loads of one likeness, or one pure expression.
+/// Loads that give the same value for the same address, or one pure expression.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind(u32);
 entity_impl!(Kind);
 
-/// Dependences of a form's value, or effects of a block, as one word: a bit for each of several registers and
-/// families, and one for accesses to any memory. Where a form's and a block's have nothing in common, a question about
-/// the form goes through the block as it is.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Footprint(u64);
-
-impl Footprint {
-    /// Accesses to any memory.
-    pub const EVERYTHING: Footprint = Footprint(1);
-
-    /// Footprint of a family.
-    pub fn of_family(family: Family) -> Footprint {
-        Footprint(2 << (family.0 % 15))
-    }
-
-    /// Footprint of a register.
-    pub fn of_reg(reg: Reg) -> Footprint {
-        Footprint(1 << 16 << (reg.as_u32() % 48))
-    }
-
-    /// Its registers alone.
-    pub fn regs(self) -> Footprint {
-        Footprint(self.0 >> 16 << 16)
-    }
-
-    /// Its families alone.
-    pub fn families(self) -> Footprint {
-        Footprint(self.0 & 0xfffe)
-    }
-
-    /// Both.
-    pub fn with(self, other: Footprint) -> Footprint {
-        Footprint(self.0 | other.0)
-    }
-
-    /// Have they anything in common?
-    pub fn meets(self, other: Footprint) -> bool {
-        self.0 & other.0 != 0
-    }
+/// The key of a kind.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum KindKey {
+    /// Loads into registers of these types.
+    Load(LoadKind, SmallVec<[Type; 1]>),
+    /// One pure expression.
+    Pure(Form),
 }
 
-/// Computation of a form.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The computation of an expression.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Subject {
-    /// A load of that kind, from there.
+    /// A load of that kind from that address.
     Load(LoadKind, RegisterSum),
     /// A pure instruction.
     Pure(Opcode, InstArgs),
 }
 
-/// Loads of one kind from one address give the same.
+/// The properties of a load that decide, with its address, about its value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LoadKind {
-    /// Without the mark that it may not fault.
+    /// The opcode without the mark of loads that do not fault.
     pub opcode: Opcode,
-    /// The memory that it is from.
+    /// The class of memory that is read.
     pub class: AliasClass,
 }
 
 impl LoadKind {
-    /// Does it read what nothing writes while the kernel runs? So the spaces `const` and `param`, and so `.nc` promises.
+    /// Does nothing write the memory while the kernel runs? The spaces `const` and `param` and
+    /// `.nc` promise that.
     pub fn is_never_written(&self) -> bool {
         self.opcode.has(Flags::NC) || self.opcode.space.is_some_and(|space| space.is_read_only())
     }
 }
 
 /// An expression.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Expression {
-    /// Computation of the form.
+    /// The computation.
     pub subject: Subject,
-    /// For which lanes.
+    /// The lanes that it is for.
     pub guard: Option<Guard>,
-    /// The types of the registers that take it.
+    /// The types of the destinations.
     pub types: SmallVec<[Type; 1]>,
 }
 
 impl Expression {
-    /// The registers that it reads, the guard's first.
+    /// The registers that the expression reads, each once, in order.
     fn regs(&self) -> SmallVec<[Reg; 4]> {
         let mut regs: SmallVec<[Reg; 4]> = self.guard.iter().map(|guard| guard.reg).collect();
         match &self.subject {
@@ -145,149 +118,107 @@ impl Expression {
         regs
     }
 
-    /// A hash of what mostly tells one from another.
-    fn hash_with(&self, hasher: &DefaultHashBuilder) -> u64 {
-        let mut state = hasher.build_hasher();
-        match &self.subject {
-            Subject::Load(kind, sum) => (kind.opcode.ty, sum).hash(&mut state),
-            Subject::Pure(opcode, args) => (opcode.op, opcode.ty, args).hash(&mut state),
-        }
-        self.guard.hash(&mut state);
-        state.finish()
-    }
-
-    /// Is it a load?
+    /// Is the expression a load?
     pub fn is_load(&self) -> bool {
         matches!(self.subject, Subject::Load(..))
     }
 }
 
-/// Facts about a form that every question reads.
-struct FormFacts {
-    footprint: Footprint,
+/// The properties of a form.
+struct FormData {
+    expression: Rc<Expression>,
+    /// The operands in the order of the text, where the expression has them in another one.
+    written: Option<InstArgs>,
     regs: SmallVec<[Reg; 4]>,
     family: Family,
-    likeness: Likeness,
     kind: Kind,
-    /// The set of this form alone, once somebody wanted it.
+    /// The set of this form alone, once it was asked for.
     only: PackedOption<FormSet>,
 }
 
-/// Facts about a form that are seldom read: there are more forms than caches hold.
-struct FormData {
-    expression: Expression,
-    /// The operands as they were written first, where the expression has them in order.
-    written: Option<InstArgs>,
-}
-
-/// All forms that came up.
+/// All forms.
 #[derive(Default)]
 pub struct Forms {
-    facts: PrimaryMap<Form, FormFacts>,
     forms: PrimaryMap<Form, FormData>,
-    /// With the hash of each expression.
-    numbers: HashTable<(u64, Form)>,
-    hasher: DefaultHashBuilder,
-    families: PrimaryMap<Family, Kin>,
-    family_numbers: HashMap<Kin, Family>,
-    likenesses: HashMap<(LoadKind, SmallVec<[Type; 1]>), Likeness>,
-    sets: PrimaryMap<FormSet, (SmallVec<[Form; 4]>, Footprint)>,
+    numbers: HashMap<Rc<Expression>, Form>,
+    families: HashMap<FamilyKey, Family>,
+    kinds: HashMap<KindKey, Kind>,
+    sets: PrimaryMap<FormSet, SmallVec<[Form; 4]>>,
     set_numbers: HashMap<SmallVec<[Form; 4]>, FormSet>,
 }
 
 impl Forms {
-    /// The likeness of what is no load.
-    pub const UNLIKE: Likeness = Likeness::MAX;
-
-    /// None yet, with room for so many.
-    pub fn with_room(forms: usize) -> Forms {
-        Forms { facts: PrimaryMap::with_capacity(forms), forms: PrimaryMap::with_capacity(forms), ..Forms::default() }
-    }
-
-    /// The number of an expression.
+    /// The form of an expression.
     pub fn number(&mut self, expression: Expression) -> Form {
-        let hash = expression.hash_with(&self.hasher);
-        let is_same = |&(other, form): &(u64, Form)| other == hash && self.forms[form].expression == expression;
-        if let Some(&(_, known)) = self.numbers.find(hash, is_same) {
+        if let Some(&known) = self.numbers.get(&expression) {
             return known;
         }
         let form = self.forms.next_key();
-        let (kin, is_written, likeness) = match &expression.subject {
+        let (family, kind) = match &expression.subject {
             Subject::Load(kind, _) => {
-                let next = self.likenesses.len() as Likeness;
-                let likeness = *self.likenesses.entry((kind.clone(), expression.types.clone())).or_insert(next);
-                (Kin::Memory(kind.class), !kind.is_never_written(), likeness)
+                (FamilyKey::Memory(kind.class), KindKey::Load(kind.clone(), expression.types.clone()))
             }
-            Subject::Pure(..) => (Kin::Pure(form), false, Forms::UNLIKE),
+            Subject::Pure(..) => (FamilyKey::Pure(form), KindKey::Pure(form)),
         };
-        let (regs, family) = (expression.regs(), self.family_of(kin));
-        let everything = if is_written { Footprint::EVERYTHING } else { Footprint::default() };
-        let own = Footprint::of_family(family).with(everything);
-        let footprint = regs.iter().fold(own, |all, &reg| all.with(Footprint::of_reg(reg)));
-        // Likenesses and families, side by side.
-        let kind = Kind(if likeness == Forms::UNLIKE { family.0 << 1 | 1 } else { likeness << 1 });
-        self.facts.push(FormFacts { footprint, regs, family, likeness, kind, only: None.into() });
-        self.forms.push(FormData { expression, written: None });
-        self.numbers.insert_unique(hash, (hash, form), |&(hash, _)| hash);
+        let family = self.family_of(family);
+        let next = Kind(self.kinds.len() as u32);
+        let kind = *self.kinds.entry(kind).or_insert(next);
+        let (regs, expression) = (expression.regs(), Rc::new(expression));
+        self.forms.push(FormData {
+            expression: expression.clone(),
+            written: None,
+            regs,
+            family,
+            kind,
+            only: None.into(),
+        });
+        self.numbers.insert(expression, form);
         form
     }
 
-    fn family_of(&mut self, kin: Kin) -> Family {
-        let families = &mut self.families;
-        *self.family_numbers.entry(kin).or_insert_with(|| families.push(kin))
+    fn family_of(&mut self, key: FamilyKey) -> Family {
+        let next = Family(self.families.len() as u32);
+        *self.families.entry(key).or_insert(next)
     }
 
     /// The family of loads from a class of memory.
     pub fn loads_from(&mut self, class: AliasClass) -> Family {
-        self.family_of(Kin::Memory(class))
+        self.family_of(FamilyKey::Memory(class))
     }
 
     /// The family of a form.
     pub fn family(&self, form: Form) -> Family {
-        self.facts[form].family
+        self.forms[form].family
     }
 
     /// The kind of a form.
     pub fn kind(&self, form: Form) -> Kind {
-        self.facts[form].kind
+        self.forms[form].kind
     }
 
-    /// Likeness of a load's form to other loads.
-    pub fn likeness(&self, form: Form) -> Likeness {
-        self.facts[form].likeness
+    /// Does the form load memory that may be written while the kernel runs?
+    pub fn is_written(&self, form: Form) -> bool {
+        matches!(&self.expression(form).subject, Subject::Load(kind, _) if !kind.is_never_written())
     }
 
-    /// Footprint of a form's value.
-    pub fn footprint(&self, form: Form) -> Footprint {
-        self.facts[form].footprint
+    /// Is the form a load?
+    pub fn is_load(&self, form: Form) -> bool {
+        self.expression(form).is_load()
     }
 
-    /// Footprint of the values of a set's forms.
-    pub fn set_footprint(&self, set: FormSet) -> Footprint {
-        self.sets[set].1
-    }
-
-    /// The expression of a number.
+    /// The expression of a form.
     pub fn expression(&self, form: Form) -> &Expression {
         &self.forms[form].expression
     }
 
-    /// Does one form load what another one does, at least for the lanes for which that does?
-    pub fn has_lanes_of(&self, form: Form, other: Form) -> bool {
-        let [wide, narrow] = [form, other].map(|form| self.expression(form));
-        let loads_for_more =
-            || wide.guard.is_none() && narrow.guard.is_some() && wide.is_load() && wide.subject == narrow.subject;
-        form == other || loads_for_more() && wide.types == narrow.types
-    }
-
     /// The registers that a form reads, each once.
     pub fn regs(&self, form: Form) -> &[Reg] {
-        &self.facts[form].regs
+        &self.forms[form].regs
     }
 
-    /// Operands of a pure form, as they were written first.
+    /// The operands of a pure form in the order of the text.
     pub fn operands(&self, form: Form) -> Option<&InstArgs> {
-        let FormData { expression, written } = &self.forms[form];
+        let FormData { expression, written, .. } = &self.forms[form];
         match &expression.subject {
             Subject::Pure(_, args) => Some(written.as_ref().unwrap_or(args)),
             Subject::Load(..) => None,
@@ -296,11 +227,11 @@ impl Forms {
 
     /// The set of one form.
     pub fn only(&mut self, form: Form) -> FormSet {
-        if let Some(known) = self.facts[form].only.expand() {
+        if let Some(known) = self.forms[form].only.expand() {
             return known;
         }
-        let set = self.sets.push((SmallVec::from_elem(form, 1), self.footprint(form)));
-        self.facts[form].only = set.into();
+        let set = self.sets.push(SmallVec::from_elem(form, 1));
+        self.forms[form].only = set.into();
         set
     }
 
@@ -309,32 +240,28 @@ impl Forms {
         if self.members(set).contains(&form) {
             return set;
         }
-        let mut forms = self.sets[set].0.clone();
+        let mut forms = self.sets[set].clone();
         forms.push(form);
         self.set(forms)
     }
 
-    /// The set of these forms, which are in the order in which they came up.
+    /// The set of these forms, in the order in which questions took them.
     pub fn set(&mut self, forms: SmallVec<[Form; 4]>) -> FormSet {
         if let &[only] = forms.as_slice() {
             return self.only(only);
         }
-        if let Some(&known) = self.set_numbers.get(&forms) {
-            return known;
-        }
-        let footprint = forms.iter().fold(Footprint::default(), |all, &form| all.with(self.footprint(form)));
-        let set = self.sets.push((forms.clone(), footprint));
-        self.set_numbers.insert(forms, set);
-        set
+        let sets = &mut self.sets;
+        *self.set_numbers.entry(forms).or_insert_with_key(|forms| sets.push(forms.clone()))
     }
 
     /// The forms of a set.
     pub fn members(&self, set: FormSet) -> &[Form] {
-        &self.sets[set].0
+        &self.sets[set]
     }
 
-    /// The form that an instruction computes, from what registers hold before it. None for what questions do not ask
-    /// about: effects, copies, what has no destination, addresses that are no sums.
+    /// The form that an instruction computes, over the registers before it. None for instructions
+    /// that questions are not about: those with effects, copies, those without a destination, loads
+    /// whose address is no sum.
     pub fn of_inst(
         &mut self,
         names: AffineNames<'_>,
@@ -368,10 +295,10 @@ impl Forms {
         Some(form)
     }
 
-    /// The form that a form behind an instruction was before it. None where it cannot be said: then the instruction
-    /// ends the question.
+    /// The form before an instruction that becomes this form after it. None where there is none:
+    /// then the instruction changes the value.
     pub fn before(&mut self, names: AffineNames<'_>, inst: Inst, dsts: &[Reg], form: Form) -> Option<Form> {
-        let Expression { subject, guard, types } = &self.forms[form].expression;
+        let Expression { subject, guard, types } = self.expression(form);
         let Subject::Load(kind, sum) = subject else { return None };
         if guard.is_some_and(|guard| dsts.contains(&guard.reg)) {
             return None;
@@ -381,14 +308,9 @@ impl Forms {
         Some(self.number(before))
     }
 
-    /// Is it a load of several elements?
-    pub fn is_vector(&self, form: Form) -> bool {
-        matches!(&self.forms[form].expression.subject, Subject::Load(kind, _) if kind.opcode.vector > 1)
-    }
-
-    /// The form of one element of what a vector load's form loads, into a register of that type's.
+    /// The form of one element of a vector load.
     pub fn element(&mut self, form: Form, index: u8) -> Option<Form> {
-        let Expression { subject: Subject::Load(kind, sum), guard, types } = &self.forms[form].expression else {
+        let Expression { subject: Subject::Load(kind, sum), guard, types } = self.expression(form) else {
             return None;
         };
         let opcode = Opcode { vector: 1, ..kind.opcode };
@@ -400,9 +322,9 @@ impl Forms {
         Some(self.number(element))
     }
 
-    /// The form as people read it: `A[i + 1]`, `A[2*i].v2`, `add.s32 a, b`.
+    /// The form as text: `A[i + 1]`, `A[2*i].v2`, `add.s32 a, b`.
     pub fn text(&self, module: &Module, func: &Function, form: Form) -> String {
-        let Expression { subject, guard, types: _ } = &self.forms[form].expression;
+        let Expression { subject, guard, .. } = self.expression(form);
         match subject {
             Subject::Load(kind, sum) => {
                 let text = sum.to_address(func).map_or_else(
@@ -430,30 +352,30 @@ impl Forms {
         }
     }
 
-    /// All forms of a set, joined by "or".
+    /// The forms of a set, joined by "or".
     pub fn set_text(&self, module: &Module, func: &Function, set: FormSet) -> String {
         let texts: Vec<String> = self.members(set).iter().map(|&form| self.text(module, func, form)).collect();
         texts.join(" or ")
     }
 }
 
-/// Bytes from where a vector load begins to one of its elements.
+/// Bytes from the beginning of a vector load to one of its elements.
 pub fn element_offset(opcode: Opcode, index: u8) -> i64 {
     i64::from(opcode.ty.bytes()) * i64::from(index)
 }
 
-/// The opcode of a load that is asked about: whether it may fault makes no other value.
+/// The opcode of a load's form: the mark of loads that do not fault changes no value.
 pub fn plain(opcode: Opcode) -> Opcode {
     Opcode { flags: opcode.flags - Flags::SPEC, ..opcode }
 }
 
-/// Is it a pure instruction that does more than copy?
+/// Is this a pure instruction that does more than copy?
 pub fn is_scalar_expression(data: &InstData) -> bool {
     let is_computed = data.opcode.op.is_pure() || data.opcode.op.is_texture();
     is_computed && !data.dsts.is_empty() && !matches!(data.opcode.op, Op::Mov | Op::Cvta)
 }
 
-/// A sum that is no address of the language, in bytes.
+/// The text of a sum that the language cannot write as an address, in bytes.
 fn sum_text(module: &Module, func: &Function, sum: &RegisterSum) -> String {
     use core::fmt::Write;
     let mut text = String::from("[");

@@ -1,5 +1,5 @@
-//! The control dependence region of non-divergence (CDRND): where an insertion makes no warp run both sides of a branch
-//! that it did not run for it anyway.
+//! The control dependence region of non-divergence (CDRND): blocks where an insertion makes no warp
+//! run more sides of branches.
 //!
 //! ```text
 //! n1: br p, n2, n3       p differs between lanes      n2 and n3 depend on n1: not in the region
@@ -7,18 +7,24 @@
 //! …                                                   unless only direct dependences count
 //! ```
 //!
-//! A block is in the region if no branch that it is control-dependent on, directly or through others, diverges. For each
-//! other block the divergent branch that keeps it out is known.
+//! 1. The blocks that depend on a branch are those on the paths up the post-dominator tree from its
+//!    successors to, but without, its immediate post-dominator. Mark them, beginning with the
+//!    divergent branches.
+//! 2. A marked block that ends in a branch passes the mark on (unless only direct dependences
+//!    count).
+//! 3. A path up skips blocks that are marked already. Each mark names the divergent branch that it
+//!    comes from.
 //!
-//! A kernel that begins with `if (i >= n) return` has hardly a block in the region. Seen from a block behind that check,
-//! though, all others behind it are as good: whoever goes there has parted already. So there is a third reach,
-//! [`Reach::Relative`]: a block is in the region of another one if every divergent branch that it depends on is one that
-//! the other depends on, too.
+//! A kernel that begins with `if (i >= n) return` has hardly a block in the region. Seen from a
+//! block after that check, all others after it are as good: lanes that get there have diverged
+//! already. So with [`Reach::Relative`] a block is in the region of another one if the other
+//! depends on all divergent branches that the block depends on.
 //!
-//! Near-linear: blocks that depend on an edge are a way up the post-dominator tree, and a way skips what is marked. The
-//! branches of a block for the third reach are collected when they are first asked for.
+//! Cost: near-linear in blocks and edges. The branches of a block for the relative reach are
+//! collected on demand.
 //!
-//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 5.1.
+//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021,
+//! section 5.1.
 
 use alloc::collections::BTreeSet;
 use alloc::rc::Rc;
@@ -28,18 +34,20 @@ use cranelift_entity::SecondaryMap;
 
 use hashbrown::HashMap;
 
-use super::ways::Spot;
+use super::edges::InsertionPoint;
+use super::rules::Crossing;
 use crate::graph::{Cfg, ControlDependence, PostDominators};
 use crate::ir::Block;
 
-/// Which dependences count.
+/// The dependences that count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
-    /// On the branch itself.
+    /// Those on the branch itself.
     Direct,
-    /// Also through other branches.
+    /// Those through other branches as well.
     Transitive,
-    /// Also through other branches, of which those do not count that who asks depends on as well.
+    /// Those through other branches as well, without branches that the asking block depends on
+    /// itself.
     Relative,
 }
 
@@ -49,9 +57,9 @@ pub struct Region {
     is_divergent: SecondaryMap<Block, bool>,
     reach: Reach,
     shape: Option<Shape>,
-    /// The sources of the edges that blocks were put on.
+    /// The source of the edge that a block was created on.
     source: SecondaryMap<Block, Option<Block>>,
-    /// Set of divergent branches of each block, computed on the first request.
+    /// Divergent branches that blocks depend on, as far as they were asked for.
     sets: HashMap<Block, BranchSet>,
     numbers: HashMap<Rc<[Block]>, BranchSet>,
     members: Vec<Rc<[Block]>>,
@@ -61,8 +69,8 @@ pub struct Region {
 pub type BranchSet = u32;
 
 impl Region {
-    /// The region of a graph whose divergent branches are at the ends of these blocks. It is everywhere where the graph's
-    /// shape is not given.
+    /// The region of a graph whose divergent branches are at the ends of these blocks. Without a
+    /// shape it is the whole graph.
     pub fn new(shape: Option<Shape>, divergent: impl Iterator<Item = Block>, reach: Reach) -> Region {
         let none: Rc<[Block]> = Rc::from([]);
         let mut region = Region {
@@ -112,12 +120,21 @@ impl Region {
         self.is_divergent[block]
     }
 
+    /// Do expressions move up across the branch at the end of a block?
+    pub fn is_crossed(&self, crossing: Crossing, branch: Block) -> bool {
+        match crossing {
+            Crossing::Nothing => false,
+            Crossing::Divergent => self.is_divergent(branch),
+            Crossing::Everything => true,
+        }
+    }
+
     /// The divergent branch that keeps a block out of the region.
     pub fn kept_out_by(&self, block: Block) -> Option<Block> {
         self.kept_out[block]
     }
 
-    /// The divergent branch that keeps what is put on an edge of that block out of the region.
+    /// The divergent branch that keeps insertions on the edges from a block out of the region.
     pub fn edge_kept_out_by(&self, from: Block) -> Option<Block> {
         match self.reach {
             _ if self.is_divergent[from] => Some(from),
@@ -126,27 +143,28 @@ impl Region {
         }
     }
 
-    /// The divergent branch that keeps a place out of the region of whoever depends on those branches.
-    pub fn spot_kept_out_by(&mut self, spot: Spot, asker: BranchSet) -> Option<Block> {
-        let branch = match spot {
-            Spot::End(block) => self.kept_out_by(block),
-            Spot::Edge(from, _) => self.edge_kept_out_by(from),
-            // Control always comes by there, and once only.
-            Spot::Front(_) => None,
+    /// The divergent branch that keeps a point out of the region of a block that depends on the
+    /// branches `asker`.
+    pub fn point_kept_out_by(&mut self, point: InsertionPoint, asker: BranchSet) -> Option<Block> {
+        let branch = match point {
+            InsertionPoint::End(block) => self.kept_out_by(block),
+            InsertionPoint::Edge(from, _) => self.edge_kept_out_by(from),
+            // Control always passes this point, and once only.
+            InsertionPoint::BeforeEntry(_) => None,
         };
         if branch.is_none() || self.reach != Reach::Relative {
             return branch;
         }
-        let own = match spot {
-            Spot::End(block) => self.branches(block),
-            Spot::Edge(from, _) => self.branches_of_edge(from),
-            Spot::Front(_) => 0,
+        let own = match point {
+            InsertionPoint::End(block) => self.branches(block),
+            InsertionPoint::Edge(from, _) => self.branches_of_edge(from),
+            InsertionPoint::BeforeEntry(_) => 0,
         };
         let (own, known) = (self.members[own as usize].clone(), &self.members[asker as usize]);
         own.iter().copied().find(|branch| known.binary_search(branch).is_err())
     }
 
-    /// The divergent branches that count as those of who asks from a block. Empty unless the reach is relative.
+    /// The divergent branches of a block that asks. Empty unless the reach is relative.
     pub fn asker(&mut self, block: Block) -> BranchSet {
         if self.reach == Reach::Relative { self.branches(block) } else { 0 }
     }
@@ -195,7 +213,7 @@ impl Region {
         number
     }
 
-    /// A block has been put on an edge of that block.
+    /// Adds a block that was created on an edge from that block.
     pub fn split(&mut self, middle: Block, from: Block) {
         self.kept_out[middle] = self.edge_kept_out_by(from);
         self.source[middle] = Some(from);
@@ -207,9 +225,9 @@ impl Region {
 pub struct Shape {
     /// Blocks and edges.
     pub cfg: Rc<Cfg>,
-    /// Post-dominators of the function.
+    /// The blocks that every path from a block reaches.
     pub post_dominators: Rc<PostDominators>,
-    /// Which branches decide whether a block runs.
+    /// The edges that decide whether a block runs.
     pub control_dependence: Rc<ControlDependence>,
 }
 
@@ -220,9 +238,9 @@ impl Shape {
         edges.into_iter().map(|edge| self.cfg.source(edge))
     }
 
-    /// Does the branch at the end of `branch` decide whether `block` runs? It does if the block is on the way up the
-    /// post-dominator tree from a side of the branch to, but without, the branch's immediate post-dominator: as many steps
-    /// as the branch has sides.
+    /// Does the branch at the end of `branch` decide whether `block` runs? It does if the block is
+    /// on the way up the post-dominator tree from a side of the branch to, but without, the
+    /// branch's immediate post-dominator: as many steps as the branch has sides.
     pub fn depends(&self, block: Block, branch: Block) -> bool {
         let (tree, sides) = (&self.post_dominators, self.cfg.successors(branch));
         let end = tree.immediate_post_dominator(branch);
@@ -233,7 +251,7 @@ impl Shape {
     }
 }
 
-/// The next block above a marked one that is not marked. Ways that have been walked are made short.
+/// The next block above a marked one that is not marked. Shortens the path for the next search.
 fn skip(
     next: &mut SecondaryMap<Block, Option<Block>>,
     marked: &SecondaryMap<Block, Option<Block>>,
@@ -244,10 +262,10 @@ fn skip(
         at = next[block];
     }
     let end = at;
-    let mut behind = from;
-    while let Some(block) = next[behind].filter(|&block| Some(block) != end) {
-        next[behind] = end;
-        behind = block;
+    let mut below = from;
+    while let Some(block) = next[below].filter(|&block| Some(block) != end) {
+        next[below] = end;
+        below = block;
     }
     end
 }

@@ -1,4 +1,5 @@
-//! Costs and savings of insertions and moves, in cycles of the machine model, weighted by a profile's warp executions.
+//! Costs and savings of insertions and moves, in cycles of the machine model and executions by
+//! warps.
 //!
 //! ```text
 //! n1: br p, n2, n3       100 executions              moved to n1, A[i] is loaded 100 times
@@ -6,22 +7,23 @@
 //! n5: y = ld A[i]         60 executions              100 · c < 120 · c, so it moves
 //! ```
 //!
-//! A load costs one warp `c` cycles each time that at least one of its lanes makes it: those for which it holds the
-//! scheduler, and of those for which its first use waits for a first-level hit the `n`th part, as `n` resident warps use each
-//! other's. A load that has moved up is further from its use, so it waits less. What pays is decided for all that goes away
-//! together:
+//! 1. A load costs a warp its issue cycles, and of the cycles that its first use waits for a
+//!    first-level hit one share, as resident warps fill each other's waiting. A load that moved up
+//!    is further from its use and waits less.
+//! 2. Costs are all insertions or moved loads, and the copies at conversions. A load that moves up
+//!    into a loop and is available there from before the loop costs what it costs there.
+//! 3. Savings are the load itself, and other loads that become available by it, tried out one by
+//!    one.
+//! 4. A change is made if it costs less than it saves.
 //!
-//! - on one side the loads that would be inserted or moved, and the copies where an index changes. A load that would move
-//!   up into a loop and be available there, from in front of the loop, costs what it costs there;
-//! - on the other side the load that was asked about, and others that would be available then and are not otherwise.
+//! Sound because the numbers choose only among sound changes.
 //!
-//! Sound whatever the numbers are: they choose among what is right.
+//! Cost: O([`OTHERS`]) questions for each change.
 //!
-//! Bounds: how often some lane's guard holds, a profile does not tell, so that a guarded load that goes away counts as nothing
-//! saved, and one that is inserted as made each time. So many others are looked at ([`OTHERS`]), those that stand nearest.
-//! Uses are looked for in the load's own block, no further: one behind it saves no waiting, and what is inserted waits as if
-//! it were used at once. Loads that wait together are counted one by one. Sectors that lanes ask for which did not before are
-//! left out, and so are registers.
+//! Limits: only the [`OTHERS`] nearest loads are tried. A profile does not count guards, so that a
+//! guarded load saves nothing and costs its full price. Uses are searched in the load's own block.
+//! Loads that wait together are counted one by one; additional sectors and registers are not
+//! counted.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -31,39 +33,41 @@ use alloc::vec::Vec;
 use super::rewriting::Rewriting;
 use crate::ir::{Block, Function, Inst, Opcode, WarpCounts};
 use crate::machine::{Machine, OpClass};
-use crate::query::{Form, Hoist, Inquiries, Occurrence, OccurrenceData, Spot, Step, Subject, Support, Ways};
+use crate::query::{
+    Conversion, Form, Hoist, InsertionPoint, Occurrence, OccurrenceData, QueryEngine, SplitGraph, Subject, Support,
+};
 use crate::trace::{Fact, NoTrace, Remark};
 
-/// Others of one load that are looked at.
+/// More loads than this are not tried.
 const OTHERS: usize = 16;
 
-/// Inputs of prices.
+/// The data that prices are computed from.
 pub(super) struct Costs {
-    /// How often warps come by.
+    /// Executions by warps.
     counts: WarpCounts,
-    /// Does the profile count from the function's beginning? Then what it does not tell of never ran.
+    /// Does the profile count from the function's entry? Then a block without a count never ran.
     is_whole: bool,
-    /// Whose issue costs and latencies.
+    /// The machine whose issue costs and latencies count.
     machine: Machine,
-    /// Warps that take turns.
+    /// Resident warps.
     warps: u32,
 }
 
-/// Both sides of a comparison.
+/// Costs and savings of one change.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Bill {
-    /// Expected executions of what would be inserted, by warps.
+    /// Expected executions of insertions.
     pub more: u64,
-    /// Their cycles.
+    /// Cycles of the insertions.
     pub costs: f64,
-    /// Expected executions of what would go away, by warps.
+    /// Expected executions of removed loads.
     pub less: u64,
-    /// Their cycles.
+    /// Cycles of the removed loads.
     pub saves: f64,
 }
 
 impl Bill {
-    /// Does it cost less than it saves?
+    /// Does the change cost less than it saves?
     pub fn pays(&self) -> bool {
         self.costs < self.saves
     }
@@ -73,10 +77,10 @@ impl Bill {
         self.costs += executions as f64 * cycles;
     }
 
-    /// In words.
+    /// The bill in words.
     pub fn text(&self) -> String {
         format!(
-            "it costs {:.0} cycles in {} execution{} and saves {:.0} in {}",
+            "costs {:.0} cycles in {} execution{}, saves {:.0} in {}",
             self.costs,
             self.more,
             if self.more == 1 { "" } else { "s" },
@@ -85,7 +89,7 @@ impl Bill {
         )
     }
 
-    /// Adds them to a remark as facts.
+    /// Adds the bill to a remark as facts.
     pub fn on(&self, remark: Remark) -> Remark {
         remark
             .with("cost_cycles", Fact::Number(self.costs))
@@ -95,24 +99,26 @@ impl Bill {
     }
 }
 
-/// Assumptions of a bill.
+/// The changes that a bill relies on.
 #[derive(Default)]
 pub(super) struct CountedOn {
-    /// These go away.
+    /// Loads that are removed as well.
     pub going: Vec<Occurrence>,
-    /// Insertions further up that make occurrences available for moves to the ends of these blocks; the bill has them instead.
+    /// Blocks where the moved load is available by insertions further up, which are on the bill in
+    /// its place.
     pub insertions_above: Vec<Block>,
 }
 
-/// Items that are on a bill already, so that nothing is paid for twice.
+/// Changes that are on a bill already.
 #[derive(Default)]
 struct Paid {
-    insertions: BTreeSet<(Spot, Form)>,
+    insertions: BTreeSet<(InsertionPoint, Form)>,
     shifts: BTreeSet<(Inst, Form)>,
 }
 
 impl Costs {
-    /// Prices on a machine for warps that take turns. None where the function has no profile of warps.
+    /// Prices on a machine for warps that take turns. None where the function has no profile of
+    /// warps.
     pub fn new(func: &Function, machine: Machine, warps: u32) -> Option<Costs> {
         let counts = WarpCounts::of(func);
         let is_whole = func.entry_blocks().iter().any(|&entry| counts.executions(entry).is_some());
@@ -126,34 +132,34 @@ impl Costs {
         *is_whole = func.entry_blocks().iter().any(|&entry| counts.executions(entry).is_some());
     }
 
-    /// Bill of an insertion that makes an occurrence available, and its assumptions. None where the profile
-    /// does not tell.
+    /// Costs and savings of an insertion that makes an occurrence available, and the occurrences that
+    /// they count on. None where the profile does not tell.
     pub fn of_insertion(
         &self,
         func: &Function,
-        inquiries: &mut Inquiries<'_>,
+        engine: &mut QueryEngine<'_>,
         rewriting: &Rewriting,
         occurrence: Occurrence,
         support: &Support,
     ) -> Option<(Bill, CountedOn)> {
         let (mut bill, mut paid, mut counted_on) = (Bill::default(), Paid::default(), CountedOn::default());
-        self.pay(func, inquiries, rewriting, support, &mut paid, &mut bill)?;
-        self.save(func, inquiries, occurrence, &mut bill)?;
+        self.pay(func, engine, rewriting, support, &mut paid, &mut bill)?;
+        self.save(func, engine, occurrence, &mut bill)?;
         if bill.pays() {
             return Some((bill, counted_on));
         }
-        for other in inquiries.snapshot.others(occurrence, OTHERS) {
-            if inquiries.available(func, &mut NoTrace, other).is_ok() {
+        for other in engine.snapshot.others(occurrence, OTHERS) {
+            if engine.available(func, &mut NoTrace, other).is_ok() {
                 continue;
             }
-            let Ok(support) = inquiries.available_anywhere(func, &mut NoTrace, other) else { continue };
-            let is_there = |&(spot, form): &(Spot, Form)| {
-                paid.insertions.contains(&(spot, form)) || rewriting.is_inserted(spot, form)
+            let Ok(support) = engine.available_anywhere(func, &mut NoTrace, other) else { continue };
+            let is_there = |&(point, form): &(InsertionPoint, Form)| {
+                paid.insertions.contains(&(point, form)) || rewriting.is_inserted(point, form)
             };
             if support.insertions.iter().all(is_there) {
                 let mut with = bill;
-                self.pay(func, inquiries, rewriting, &support, &mut paid, &mut with)?;
-                self.save(func, inquiries, other, &mut with)?;
+                self.pay(func, engine, rewriting, &support, &mut paid, &mut with)?;
+                self.save(func, engine, other, &mut with)?;
                 if with.saves - with.costs > bill.saves - bill.costs {
                     bill = with;
                     counted_on.going.push(other);
@@ -163,44 +169,45 @@ impl Costs {
         Some((bill, counted_on))
     }
 
-    /// Bill of moving an occurrence up, and its assumptions. None where the profile has no counts.
+    /// The bill of moving an occurrence up. None where the profile has no counts.
     pub fn of_hoist(
         &self,
         func: &Function,
-        inquiries: &mut Inquiries<'_>,
+        engine: &mut QueryEngine<'_>,
         rewriting: &Rewriting,
         occurrence: Occurrence,
         hoist: &Hoist,
     ) -> Option<(Bill, CountedOn)> {
-        let mut others = inquiries.snapshot.others(occurrence, OTHERS);
-        others.retain(|&other| inquiries.available(func, &mut NoTrace, other).is_err());
-        let trial = inquiries.begin_trial(func, hoist);
-        let bill = self.of_trial(func, inquiries, rewriting, (occurrence, &others), (&trial, hoist.has_gaps));
-        inquiries.end_trial(trial);
+        let mut others = engine.snapshot.others(occurrence, OTHERS);
+        others.retain(|&other| engine.available(func, &mut NoTrace, other).is_err());
+        let trial = engine.begin_trial(func, hoist);
+        let bill = self.of_trial(func, engine, rewriting, (occurrence, &others), (&trial, hoist.has_gaps));
+        engine.end_trial(trial);
         bill
     }
 
     fn of_trial(
         &self,
         func: &Function,
-        inquiries: &mut Inquiries<'_>,
+        engine: &mut QueryEngine<'_>,
         rewriting: &Rewriting,
         (occurrence, others): (Occurrence, &[Occurrence]),
         (trial, has_gaps): (&[Occurrence], bool),
     ) -> Option<(Bill, CountedOn)> {
         let (mut bill, mut paid, mut counted_on) = (Bill::default(), Paid::default(), CountedOn::default());
         for &moved in trial {
-            let &OccurrenceData { block, form, .. } = inquiries.snapshot.occurrence(moved);
+            let &OccurrenceData { block, form, .. } = engine.snapshot.occurrence(moved);
             let mut own = Bill::default();
-            let distance = self.distance_from(func, inquiries, block, occurrence);
-            own.pay(self.executions(&inquiries.snapshot.ways, block)?, self.load(inquiries, form, distance));
-            // It may be available where it comes, from further up.
+            let distance = self.distance_from(func, engine, block, occurrence);
+            own.pay(self.executions(&engine.snapshot.graph, block)?, self.load(engine, form, distance));
+            // It may be available at its new place, from further up.
             for anywhere in [false, true] {
-                let Ok(support) = inquiries.available_on_trial(func, moved, anywhere) else { continue };
+                let Ok(support) = engine.available_in_trial(func, moved, anywhere) else { continue };
                 let mut further = Bill::default();
                 let mut paid = Paid::default();
-                self.pay(func, inquiries, rewriting, &support, &mut paid, &mut further)?;
-                // What is available as the rules have it will be taken from there, whatever that costs.
+                self.pay(func, engine, rewriting, &support, &mut paid, &mut further)?;
+                // A value that is available by the rules will be read from there, whatever the
+                // costs.
                 if !anywhere || further.costs < own.costs {
                     own = further;
                     counted_on.insertions_above.extend(anywhere.then_some(block));
@@ -210,15 +217,15 @@ impl Costs {
             bill.more = bill.more.saturating_add(own.more);
             bill.costs += own.costs;
         }
-        if has_gaps && let Ok(support) = inquiries.available_on_trial(func, occurrence, false) {
-            self.pay(func, inquiries, rewriting, &support, &mut paid, &mut bill)?;
+        if has_gaps && let Ok(support) = engine.available_in_trial(func, occurrence, false) {
+            self.pay(func, engine, rewriting, &support, &mut paid, &mut bill)?;
         }
-        self.save(func, inquiries, occurrence, &mut bill)?;
+        self.save(func, engine, occurrence, &mut bill)?;
         for &other in others {
-            let Ok(support) = inquiries.available_on_trial(func, other, false) else { continue };
+            let Ok(support) = engine.available_in_trial(func, other, false) else { continue };
             let mut with = bill;
-            self.pay(func, inquiries, rewriting, &support, &mut paid, &mut with)?;
-            self.save(func, inquiries, other, &mut with)?;
+            self.pay(func, engine, rewriting, &support, &mut paid, &mut with)?;
+            self.save(func, engine, other, &mut with)?;
             if with.saves - with.costs > bill.saves - bill.costs {
                 bill = with;
                 counted_on.going.push(other);
@@ -227,52 +234,53 @@ impl Costs {
         Some((bill, counted_on))
     }
 
-    /// Adds what has to be inserted for an answer, and the copies where an index changes.
+    /// Adds the insertions and copies of an answer to a bill.
     fn pay(
         &self,
         func: &Function,
-        inquiries: &Inquiries<'_>,
+        engine: &QueryEngine<'_>,
         rewriting: &Rewriting,
         support: &Support,
         paid: &mut Paid,
         bill: &mut Bill,
     ) -> Option<()> {
-        let ways = &inquiries.snapshot.ways;
-        for &(spot, form) in &support.insertions {
-            if !rewriting.is_inserted(spot, form) && paid.insertions.insert((spot, form)) {
-                let executions = match spot {
-                    Spot::End(block) | Spot::Front(block) => self.executions(ways, block)?,
-                    Spot::Edge(from, to) => self.taken(ways.named_as(from), to)?,
+        let graph = &engine.snapshot.graph;
+        for &(point, form) in &support.insertions {
+            if !rewriting.is_inserted(point, form) && paid.insertions.insert((point, form)) {
+                let executions = match point {
+                    InsertionPoint::End(block) | InsertionPoint::BeforeEntry(block) => self.executions(graph, block)?,
+                    InsertionPoint::Edge(from, to) => self.taken(graph.value_block(from), to)?,
                 };
-                bill.pay(executions, self.load(inquiries, form, 0));
+                bill.pay(executions, self.load(engine, form, 0));
             }
         }
-        for &Step { inst, below, .. } in &support.shifts {
+        for &Conversion { inst, below, .. } in &support.conversions {
             if !rewriting.is_shifted(inst, below) && paid.shifts.insert((inst, below)) {
                 let Some(block) = func.inst_block(inst) else { continue };
-                let types = &inquiries.snapshot.forms.expression(below).types;
+                let types = &engine.snapshot.forms.expression(below).types;
                 let cycles: f64 = types.iter().map(|&ty| self.cycles(Opcode::mov(ty), u32::MAX)).sum();
-                bill.pay(self.executions(ways, block)?, cycles);
+                bill.pay(self.executions(graph, block)?, cycles);
             }
         }
         Some(())
     }
 
-    /// Adds a load that goes away. One with a guard may not have been made at all.
-    fn save(&self, func: &Function, inquiries: &Inquiries<'_>, occurrence: Occurrence, bill: &mut Bill) -> Option<()> {
-        let &OccurrenceData { inst, block, form, .. } = inquiries.snapshot.occurrence(occurrence);
-        if inquiries.snapshot.forms.expression(form).guard.is_some() {
+    /// Adds a removed load to a bill. One with a guard may never have been executed.
+    fn save(&self, func: &Function, engine: &QueryEngine<'_>, occurrence: Occurrence, bill: &mut Bill) -> Option<()> {
+        let &OccurrenceData { inst, block, form, .. } = engine.snapshot.occurrence(occurrence);
+        if engine.snapshot.forms.expression(form).guard.is_some() {
             return Some(());
         }
-        let executions = self.executions(&inquiries.snapshot.ways, block)?;
+        let executions = self.executions(&engine.snapshot.graph, block)?;
         let (distance, is_used) = inst.map_or((0, false), |inst| self.to_first_use(func, inst));
         let distance = if is_used { distance } else { u32::MAX };
         bill.less = bill.less.saturating_add(executions);
-        bill.saves += executions as f64 * self.load(inquiries, form, distance);
+        bill.saves += executions as f64 * self.load(engine, form, distance);
         Some(())
     }
 
-    /// Issue cycles between a load and its first use in its block, or the block's end; is there a use?
+    /// Issue cycles between a load and its first use in its block, or the block's end; is there a
+    /// use?
     fn to_first_use(&self, func: &Function, load: Inst) -> (u32, bool) {
         let Some(block) = func.inst_block(load) else { return (0, false) };
         let mut cycles = 0u32;
@@ -287,23 +295,23 @@ impl Costs {
         (cycles, false)
     }
 
-    /// Issue cycles between the end of `block` and what uses a load that moved up to there: the branch and at least the
-    /// load's own block up to the use.
-    fn distance_from(&self, func: &Function, inquiries: &Inquiries<'_>, block: Block, load: Occurrence) -> u32 {
+    /// Issue cycles between the end of `block` and the use of a load that moved up to there: those
+    /// of the branch, and of the load's own block up to the use.
+    fn distance_from(&self, func: &Function, engine: &QueryEngine<'_>, block: Block, load: Occurrence) -> u32 {
         let cycles = |inst: Inst| self.machine.issue_cycles(&func.insts[inst]);
         let branch = func.terminator(block).map_or(0, cycles);
-        let &OccurrenceData { inst: Some(load), block: own, .. } = inquiries.snapshot.occurrence(load) else {
+        let &OccurrenceData { inst: Some(load), block: own, .. } = engine.snapshot.occurrence(load) else {
             return branch;
         };
         let before = func.block_insts(own).take_while(|&inst| inst != load).map(cycles);
-        let (behind, _) = self.to_first_use(func, load);
-        before.fold(branch.saturating_add(behind), u32::saturating_add)
+        let (after, _) = self.to_first_use(func, load);
+        before.fold(branch.saturating_add(after), u32::saturating_add)
     }
 
-    /// How often warps execute a block. What has been put on an edge runs as often as that is taken.
-    fn executions(&self, ways: &Ways, block: Block) -> Option<u64> {
-        match ways.down(block).first() {
-            Some(&to) if ways.is_on_edge(block) => self.taken(ways.named_as(block), to),
+    /// Executions of a block by warps. A block on an edge runs as often as the edge is taken.
+    fn executions(&self, graph: &SplitGraph, block: Block) -> Option<u64> {
+        match graph.successors(block).first() {
+            Some(&to) if graph.is_on_edge(block) => self.taken(graph.value_block(block), to),
             _ => self.counts.executions(block).or(self.is_whole.then_some(0)),
         }
     }
@@ -312,9 +320,9 @@ impl Costs {
         self.counts.taken(from, to).or(self.is_whole.then_some(0))
     }
 
-    /// Cycles that a load of a form costs a warp, whose first use comes so many cycles behind it.
-    fn load(&self, inquiries: &Inquiries<'_>, form: Form, distance: u32) -> f64 {
-        match &inquiries.snapshot.forms.expression(form).subject {
+    /// Cycles that a load of a form costs a warp, whose first use comes so many cycles after it.
+    fn load(&self, engine: &QueryEngine<'_>, form: Form, distance: u32) -> f64 {
+        match &engine.snapshot.forms.expression(form).subject {
             Subject::Load(kind, _) => self.cycles(kind.opcode, distance),
             Subject::Pure(opcode, _) => self.cycles(*opcode, distance),
         }

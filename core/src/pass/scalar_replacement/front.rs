@@ -1,4 +1,4 @@
-//! A place for what is inserted in front of a loop that a function begins with.
+//! A block before a loop that a function begins with, for insertions.
 //!
 //! ```text
 //! loop: x = ld A[i]              loop_front: br loop
@@ -6,12 +6,15 @@
 //!       br p, loop, out                      …
 //! ```
 //!
-//! Control comes to the first block from outside and round the loop, and from outside along no edge that could be split. A
-//! block in front makes it one. It is put there as soon as a question has found that nothing else is missing; asked anew, that
-//! one inserts something in it.
+//! 1. A question finds that nothing but an insertion point before the only entry is missing.
+//! 2. Create the block, and count its executions in each profile: those of the entry that no edge
+//!    accounts for.
+//! 3. Ask again; the answer inserts in the block.
 //!
-//! Sound: whoever entered the first block enters the new one, which does nothing but go on. A function with several entries
-//! stays as it is: who calls it names them.
+//! Sound because control enters the new block exactly when it entered the old one, and continues
+//! there. A function with several entries stays as it is: its callers name them.
+//!
+//! Cost: O(profile).
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -20,10 +23,10 @@ use crate::ir::{Block, InstData, Profile, WarpCounts, WarpEntry};
 use crate::trace::{Place, Remark};
 use crate::view::View;
 
-/// Puts a block in front of a function's only entry.
-pub(super) fn put_in_front(view: &mut View<'_>, first: Block) -> Block {
+/// Creates a block before a function's only entry.
+pub(super) fn create_before_entry(view: &mut View<'_>, first: Block) -> Block {
     let mut rewrite = view.rewrite(|func| {
-        let message = format!("a block in front of `{}` takes what is inserted there", func.blocks[first].name);
+        let message = format!("created a block before `{}` for insertions", func.blocks[first].name);
         Remark::applied("front", first, message)
     });
     let name = rewrite.func().fresh_block_name(&format!("{}_front", rewrite.func().blocks[first].name));
@@ -35,7 +38,7 @@ pub(super) fn put_in_front(view: &mut View<'_>, first: Block) -> Block {
     front
 }
 
-/// Profile of the edge from the new block to the old one: executions that do not come round come from outside.
+/// A profile with the new block: executions of the entry that come from no edge come from there.
 fn with_front(profile: &Profile, front: Block, first: Block) -> Profile {
     match profile {
         Profile::Edge(edges) => {

@@ -7,8 +7,8 @@
 //!  57 change (insert): …
 //! ```
 //!
-//! A moment is a question event of the journal, a change or a refusal. Everything comes from there, so that every pass that
-//! asks questions can be shown. The sentences are in [`super::narration`].
+//! A moment is a question event of the journal, a change or a refusal. Everything comes from there, so that every
+//! pass that asks questions can be shown. The sentences are in [`super::narration`].
 //!
 //! Linear in moments, apart from logarithms, and in the edits before the first moment that is told.
 //!

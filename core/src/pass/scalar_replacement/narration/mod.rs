@@ -1,4 +1,5 @@
-//! A sentence for everything that happens to questions, with the number of the rule that fired, and what tokens do then.
+//! A sentence for everything that happens to questions, with the number of the rule that fired, and what tokens do
+//! then.
 //!
 //! ```text
 //! Began     inquiry    Is `A[i]` available in `n8`: computed on every path that leads here?   a token appears in n8
@@ -8,8 +9,8 @@
 //!
 //! Linear in events, apart from logarithms and the answers that meet.
 //!
-//! The rules are those of J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021: sections
-//! 4.1 and 4.2 for availability and anticipatability, 5.2 for speculation.
+//! The rules are those of J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021:
+//! sections 4.1 and 4.2 for availability and anticipatability, 5.2 for speculation.
 
 mod sentences;
 

@@ -31,7 +31,8 @@ impl Narrator {
             }
             (Query::Speculation, None) => format!("May it come to `{at}`? The question goes up from `{from}`."),
             (Query::Speculation, Some("4-i")) => format!(
-                "`{from}` diverges and decides about it, so it may move there; `{at}` is asked whether it may go further."
+                "`{from}` diverges and decides about it, so it may move there; `{at}` is asked whether it may go \
+                 further."
             ),
             (Query::Speculation, Some("4-ii")) => {
                 format!("`{from}` diverges, but decides nothing about `{mover}`; the question goes up to `{at}`.")
