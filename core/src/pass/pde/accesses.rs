@@ -84,6 +84,8 @@ pub(super) struct Accesses {
     touching: Vec<SmallVec<[u32; 4]>>,
     /// Registers that some node has read before writing them in all lanes.
     read_first: FixedBitSet,
+    /// Registers that have become such since the last update.
+    crossing: Vec<Reg>,
     memory: Memory,
     /// By register, during a scan: the index of its touches, or [`NOWHERE`].
     index_of: Vec<u32>,
@@ -96,6 +98,7 @@ impl Accesses {
             of_node: vec![NodeAccesses::default(); nodes.len()],
             touching: Vec::new(),
             read_first: FixedBitSet::new(),
+            crossing: Vec::new(),
             memory: Memory::of(module, func, nodes),
             index_of: Vec::new(),
         };
@@ -106,34 +109,30 @@ impl Accesses {
                 accesses.touching[touches.reg.index()].push(node as u32);
             }
         }
+        accesses.crossing.clear();
         accesses
     }
 
-    /// Scans changed nodes again. Adds to `crossing` the registers that may be live between nodes
-    /// from now on.
-    pub fn update(&mut self, func: &Function, nodes: &Nodes, changed: &[Node], crossing: &mut Vec<Reg>) {
+    /// Scans changed nodes again. Gives the registers that may be live between nodes from now on.
+    pub fn update(&mut self, func: &Function, nodes: &Nodes, changed: &[Node]) -> Vec<Reg> {
         self.grow(func);
         for &node in changed {
             let before = core::mem::take(&mut self.of_node[node].touches);
             self.scan(func, nodes, node);
-            let has = |all: &[Touches], reg: Reg| all.binary_search_by_key(&reg, |touches| touches.reg).is_ok();
             let after = &self.of_node[node].touches;
-            for reg in before.iter().map(|touches| touches.reg).filter(|&reg| !has(after, reg)) {
-                self.touching[reg.index()].retain(|other| *other != node as u32);
-            }
-            for touches in after {
-                if !has(&before, touches.reg) {
-                    let all = &mut self.touching[touches.reg.index()];
-                    all.insert(all.partition_point(|&other| (other as Node) < node), node as u32);
+            let is_in = |all: &[Touches], reg: Reg| all.binary_search_by_key(&reg, |touches| touches.reg).is_ok();
+            for reg in before.iter().map(|touches| touches.reg).filter(|&reg| !is_in(after, reg)) {
+                let all = &mut self.touching[reg.index()];
+                if let Ok(index) = all.binary_search(&(node as u32)) {
+                    all.remove(index);
                 }
             }
-            // Only a node that has begun to read a register can let it cross.
-            for touches in after.iter().filter(|touches| touches.is_read_first) {
-                if !before.iter().any(|known| known.reg == touches.reg && known.is_read_first) {
-                    crossing.push(touches.reg);
-                }
+            for reg in after.iter().map(|touches| touches.reg).filter(|&reg| !is_in(&before, reg)) {
+                let all = &mut self.touching[reg.index()];
+                all.insert(all.partition_point(|&other| (other as Node) < node), node as u32);
             }
         }
+        core::mem::take(&mut self.crossing)
     }
 
     /// Gives a copy of a load the memory of its origin.
@@ -149,7 +148,7 @@ impl Accesses {
 
     fn scan(&mut self, func: &Function, nodes: &Nodes, node: Node) {
         let Some(block) = nodes.block(node) else { return };
-        let Accesses { of_node, index_of, memory, read_first, .. } = self;
+        let Accesses { of_node, index_of, memory, read_first, crossing, .. } = self;
         let NodeAccesses { touches: found, effects } = &mut of_node[node];
         found.clear();
         effects.clear();
@@ -188,8 +187,8 @@ impl Accesses {
         }
         for touches in &*found {
             index_of[touches.reg.index()] = NOWHERE;
-            if touches.is_read_first {
-                read_first.insert(touches.reg.index());
+            if touches.is_read_first && !read_first.put(touches.reg.index()) {
+                crossing.push(touches.reg);
             }
         }
         found.sort_unstable_by_key(|touches| touches.reg);

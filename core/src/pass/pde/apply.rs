@@ -15,21 +15,14 @@ use smallvec::SmallVec;
 
 use super::plan::{Plan, Spot};
 use crate::edit::Rewrite;
-use crate::ir::{Block, Guard, Inst, InstData, Opcode, Operand, Reg, Type};
+use crate::ir::{Block, Guard, Inst, InstData, Opcode, Operand, Type};
 use crate::pass::path_guided::nodes::Nodes;
 use crate::trace::Place;
 
-/// Result of a plan that was carried out.
-pub(super) struct Applied {
-    /// The new predicate.
-    pub predicate: Option<Reg>,
-    /// Instructions that are copies of the first occurrence.
-    pub copies: SmallVec<[Inst; 2]>,
-}
-
 impl Plan {
-    /// Moves the statement. Critical edges that are split become blocks of `nodes`.
-    pub fn carry_out(&self, rewrite: &mut Rewrite<'_, '_>, nodes: &mut Nodes) -> Applied {
+    /// Moves the statement. Critical edges that are split become blocks of `nodes`. Gives the copies of the first
+    /// occurrence.
+    pub fn carry_out(&self, rewrite: &mut Rewrite<'_, '_>, nodes: &mut Nodes) -> SmallVec<[Inst; 2]> {
         let setting = |reg, value: u64| InstData::new(Opcode::mov(Type::Pred), [reg], [Operand::Const(value)]);
         let predicate = (self.is_predicated && self.guard.is_none()).then(|| rewrite.create_temporary(Type::Pred));
         let guard = self.guard.or(predicate.map(|reg| Guard { reg, negated: false }));
@@ -64,7 +57,7 @@ impl Plan {
                 rewrite.prepend(block, setting(reg, 0));
             }
         }
-        Applied { predicate, copies }
+        copies
     }
 }
 

@@ -6,16 +6,17 @@
 //!          └▶ c: x = 0
 //! ```
 //!
-//! One backward fill for each register that a statement asks about, from the nodes that read it
-//! first to those that overwrite it. Statements only ask after a write of the register, so the fill
-//! ends at the outermost loop around the first write. The range is dropped when a plan touches the
-//! register, and filled again when a statement asks.
+//! 1. The first query about a register fills its range backward, from the nodes that read it first,
+//!    up to those that overwrite it. Statements only ask after a write of the register, so the fill
+//!    ends at the outermost loop around the first write.
+//! 2. Further statements of the register ask the same range.
+//! 3. A plan changes the ranges of its registers where its statement is delayed: the result is dead,
+//!    and operands are live if it is needed from there on. If liveness may change elsewhere as well,
+//!    the plan drops the ranges, and the next query fills them again.
 //!
-//! Cost: O(nodes in which the register is live).
+//! The last look of [`rounds`](super::rounds) compares the ranges with recomputation.
 //!
-//! The cache saves a fill for each further statement of a register: 10 times at 10,000 instructions
-//! over few registers. It is invalidated by [`Liveness::forget`]; the last look of
-//! [`rounds`](super::rounds) compares it with recomputation.
+//! Cost: O(nodes in which the register is live) for a fill.
 
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
@@ -70,6 +71,19 @@ impl Liveness {
             self.ranges[reg.index()] = Some(self.fill(nodes, accesses, reg));
         }
         self.ranges[reg.index()].get_or_insert_with(|| LiveRange { first: 0, nodes: FixedBitSet::new() })
+    }
+
+    /// Notes that a register is live at the entries of some nodes from now on, or dead, if its range is filled.
+    pub fn set(&mut self, reg: Reg, nodes: impl Iterator<Item = Node>, is_live: bool) {
+        let Some(Some(range)) = self.ranges.get_mut(reg.index()) else { return };
+        for node in nodes {
+            match node.checked_sub(range.first) {
+                Some(index) if is_live => range.nodes.grow_and_insert(index),
+                Some(index) if index < range.nodes.len() => range.nodes.remove(index),
+                None if is_live => return self.forget(reg),
+                _ => {}
+            }
+        }
     }
 
     /// Drops the range of a register.

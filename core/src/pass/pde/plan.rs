@@ -20,7 +20,7 @@
 use alloc::vec::Vec;
 use smallvec::SmallVec;
 
-use super::accesses::Accesses;
+use super::accesses::{Accesses, NOWHERE};
 use super::benefit::{Decision, DecisionRules, Guided, Times, Weighing};
 use super::liveness::Liveness;
 use super::predicate::{PredicateSearch, Sinking};
@@ -83,6 +83,8 @@ pub(super) struct Plan {
     /// Nodes at whose entries the statement is delayed: there the liveness of its registers
     /// changes.
     pub delayed_at: SmallVec<[Node; 8]>,
+    /// Those of them from which it reaches a landing where the result is needed.
+    pub needed_at: SmallVec<[Node; 8]>,
     /// Whether the liveness of its registers may change at other nodes as well.
     pub changes_liveness_outside: bool,
     /// Whether it splits a critical edge.
@@ -310,6 +312,13 @@ impl Planner<'_> {
         let cleared = if needs_new { self.predicates().cleared(region, &landings) } else { Landings::new() };
         let begins = if needs_new { self.nodes.entries() } else { &[] };
         let node = |place: usize| region.members[place].node;
+        let leads = region.leading_to_live(delayed, &landings);
+        let all_land = region.moved(&landings).all(|(place, _)| leads[place]);
+        let delayed_at = || (0..region.members.len()).filter(|&place| delayed.entry[place]);
+        let is_needed_at = |&place: &usize| {
+            let member = &region.members[place];
+            if member.is_free() { leads[place] } else { !member.is_dead && member.stop != NOWHERE }
+        };
         let mut plan = Plan {
             data: statement.data.clone(),
             dst: statement.dst,
@@ -327,10 +336,11 @@ impl Planner<'_> {
             favour: Favour::default(),
             warp_cycles,
             touched: SmallVec::new(),
-            delayed_at: (0..region.members.len()).filter(|&place| delayed.entry[place]).map(node).collect(),
+            delayed_at: delayed_at().map(node).collect(),
+            needed_at: delayed_at().filter(is_needed_at).map(node).collect(),
             // Under a predicate the result keeps its old value and operands are read where they
             // were not; a statement that is dropped on all paths lets its operands die earlier.
-            changes_liveness_outside: is_predicated || !region.all_land(delayed, &landings),
+            changes_liveness_outside: is_predicated || !all_land,
             splits: false,
         };
         for landing in landings.iter().filter(|landing| !region.stays(landing, landing.place)) {

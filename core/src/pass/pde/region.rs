@@ -361,8 +361,8 @@ impl Region {
         self.leading(delayed, dead.flat_map(|place| self.before(place)).collect(), |_| true)
     }
 
-    /// Whether every moved occurrence reaches a landing where it is needed.
-    pub fn all_land(&self, delayed: &Delayed, landings: &[Landing]) -> bool {
+    /// Members from whose ends a delayed statement reaches a landing where it is needed.
+    pub fn leading_to_live(&self, delayed: &Delayed, landings: &[Landing]) -> Flags {
         let mut starts: SmallVec<[usize; 16]> = SmallVec::new();
         for landing in landings.iter().filter(|landing| landing.is_live) {
             if landing.at_exit {
@@ -371,8 +371,7 @@ impl Region {
                 starts.extend(self.before(landing.place));
             }
         }
-        let leads = self.leading(delayed, starts, |place| self.members[place].occurrence.is_none());
-        self.moved(landings).all(|(place, _)| leads[place])
+        self.leading(delayed, starts, |place| self.members[place].occurrence.is_none())
     }
 
     /// Members from whose ends a delayed statement reaches one of the given ends, through members

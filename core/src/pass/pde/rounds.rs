@@ -13,9 +13,9 @@
 //!    queue its statement.
 //! 4. Carry the plans out. Scan the changed nodes again; statements that occur there in other
 //!    places are queued.
-//! 5. Drop the live ranges of all registers of the plans. Queue the statements that consulted a
-//!    changed node and share a register with a plan, and all that write a register whose liveness
-//!    may have changed elsewhere.
+//! 5. Let live ranges follow the plans. Queue the statements that consulted a changed node and share
+//!    a register with its plan, and all that write a register whose liveness may have changed
+//!    elsewhere.
 //! 6. Repeat from 2. Then give the remarks about statements that stay.
 //!
 //! Sound: a plan depends on accesses to its registers and on the liveness of its result in the
@@ -34,12 +34,11 @@ use fixedbitset::FixedBitSet;
 
 use super::Rules;
 use super::accesses::Accesses;
-use super::apply::Applied;
 use super::benefit::DecisionRules;
 use super::plan::{Notes, Plan, Planner, Scratch};
 use super::remarks::{Refusal, applied, infrequent, more_rounds, no_profile};
 use super::statements::{Catalogue, FrequentNodes, Statement};
-use crate::ir::{Function, Inst, Reg, Type, WarpCounts};
+use crate::ir::{Function, Inst, Type, WarpCounts};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::Paths;
 use crate::text::instruction_text;
@@ -229,65 +228,68 @@ impl Rounds {
     /// Carries plans out, and queues the statements that they concern.
     fn carry_out(&mut self, view: &mut View<'_>, plans: &[Plan]) {
         let module = view.module();
-        let mut written = FixedBitSet::with_capacity(self.accesses.registers());
-        let mut concerned = written.clone();
-        let mut changed = FixedBitSet::with_capacity(self.nodes.len());
         for plan in plans {
             let mut rewrite = view.rewrite(|func| {
                 let text = instruction_text(module, func, plan.occurrences[0]);
                 applied(func, &self.nodes, plan, &text)
             });
-            let Applied { predicate, copies } = plan.carry_out(&mut rewrite, &mut self.nodes);
+            let copies = plan.carry_out(&mut rewrite, &mut self.nodes);
             copies.into_iter().for_each(|copy| self.accesses.copies(copy, plan.occurrences[0]));
-            written.insert(plan.dst.index());
-            let registers = || plan.reads.iter().copied().chain([plan.dst]);
-            concerned.grow(predicate.map_or(0, |reg| reg.index() + 1));
-            concerned.extend(registers().chain(predicate).map(Reg::index));
-            changed.extend(plan.touched.iter().chain(&plan.delayed_at).copied());
-            for reg in registers() {
-                self.scratch.liveness.forget(reg);
-                if plan.changes_liveness_outside {
-                    let writing = self.catalogue.writing(reg).to_vec();
-                    writing.into_iter().for_each(|number| self.look_again(number));
-                }
-            }
         }
         view.let_profiles_follow();
         let func = view.func();
         let mut scanned: Vec<Node> = plans.iter().flat_map(|plan| plan.touched.iter().copied()).collect();
         scanned.sort_unstable();
         scanned.dedup();
-        let mut crossing: Vec<Reg> = Vec::new();
-        self.accesses.update(func, &self.nodes, &scanned, &mut crossing);
-        // A register that is live between nodes for the first time may have statements in other
-        // nodes.
-        scanned.extend(crossing.iter().flat_map(|&reg| self.accesses.writers(reg)).map(|(node, _)| node));
+        // A register that is live between nodes for the first time may have statements in other nodes.
+        for reg in self.accesses.update(func, &self.nodes, &scanned) {
+            scanned.extend(self.accesses.writers(reg).map(|(node, _)| node));
+        }
         scanned.sort_unstable();
         scanned.dedup();
         scanned.into_iter().for_each(|node| self.catalogue.renew(func, &self.accesses, node));
-        self.look_near(&changed, &written, &concerned);
+        for plan in plans {
+            self.update_liveness(plan);
+            self.look_near(plan);
+        }
         if plans.iter().any(|plan| plan.splits) {
             core::mem::take(&mut self.counting_jumps).into_iter().for_each(|number| self.look_again(number));
         }
-        if written.ones().any(|reg| func.reg_types[Reg::new(reg)] == Type::Pred) {
+        if plans.iter().any(|plan| func.reg_types[plan.dst] == Type::Pred) {
             core::mem::take(&mut self.seeking_predicate).into_iter().for_each(|number| self.look_again(number));
         }
     }
 
-    /// Queues statements that consulted a changed node, if they write a concerned register or read
-    /// a written one.
-    fn look_near(&mut self, changed: &FixedBitSet, written: &FixedBitSet, concerned: &FixedBitSet) {
+    /// Makes live ranges follow a plan. If they may change anywhere, queues all statements that ask for them.
+    fn update_liveness(&mut self, plan: &Plan) {
+        let liveness = &mut self.scratch.liveness;
+        if !plan.changes_liveness_outside {
+            liveness.set(plan.dst, plan.delayed_at.iter().copied(), false);
+            plan.reads.iter().for_each(|&reg| liveness.set(reg, plan.needed_at.iter().copied(), true));
+            return;
+        }
+        for &reg in plan.reads.iter().chain([&plan.dst]) {
+            self.scratch.liveness.forget(reg);
+            let writing = self.catalogue.writing(reg).to_vec();
+            writing.into_iter().for_each(|number| self.look_again(number));
+        }
+    }
+
+    /// Queues statements that consulted a node of a plan, if accesses to their registers or the liveness of their result
+    /// changed there.
+    fn look_near(&mut self, plan: &Plan) {
         let mut again: Vec<u32> = Vec::new();
-        for node in changed.ones() {
-            let statements = self.catalogue.statements();
+        let statements = self.catalogue.statements();
+        let touched = plan.touched.iter().map(|&node| (node, true));
+        for (node, is_touched) in touched.chain(plan.delayed_at.iter().map(|&node| (node, false))) {
             self.consulting[node].retain(|&number| {
                 let Statement { dst, uses, .. } = &statements[number as usize];
                 let is_concerned =
-                    concerned.contains(dst.index()) || uses.iter().any(|reg| written.contains(reg.index()));
+                    *dst == plan.dst || plan.reads.contains(dst) || is_touched && uses.contains(&plan.dst);
                 if is_concerned {
                     again.push(number);
                 }
-                !is_concerned
+                !is_concerned && !self.queue.contains(number)
             });
         }
         again.into_iter().for_each(|number| self.look_again(number));
@@ -320,6 +322,11 @@ impl Queue {
     fn new(nodes: usize, window: usize) -> Queue {
         let count = nodes.div_ceil(window);
         Queue { window, waiting: BTreeSet::new(), node_of: Vec::new(), front: count, made: vec![(0, count); count] }
+    }
+
+    /// Whether a statement waits.
+    fn contains(&self, number: u32) -> bool {
+        self.node_of.get(number as usize).is_some_and(Option::is_some)
     }
 
     /// Puts a statement in at a node, or takes it out.
