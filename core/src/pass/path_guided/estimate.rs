@@ -117,9 +117,9 @@ impl Counts {
 
 /// The counts by node.
 struct Graph {
-    /// By node: the counts of its outgoing edges, in the order of its successors.
+    /// Counts of each node's outgoing edges, in the order of its successors.
     ways: Vec<Vec<u64>>,
-    /// By node: executions that leave it.
+    /// Executions that leave each node.
     leaving: Vec<u128>,
 }
 
@@ -180,7 +180,7 @@ const NONE: u32 = u32::MAX;
 /// Follows paths from node to node.
 struct Dealer {
     steps: Vec<Step>,
-    /// By node: bundles that have arrived.
+    /// Bundles that have arrived at each node.
     waiting: Vec<Vec<Bundle>>,
     ended: Vec<Bundle>,
     bundles: u64,

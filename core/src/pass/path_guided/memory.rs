@@ -31,12 +31,12 @@ pub(in crate::pass) struct Reads {
 
 /// See the file's head.
 pub(in crate::pass) struct Memory {
-    /// By instruction: one more than the track that it changes; 0 without one.
+    /// Track that each instruction changes, plus one; 0 without one.
     changes: SecondaryMap<Inst, u32>,
-    /// By load: the memory that it reads, if that may change.
+    /// Memory that each load reads, if that may change.
     reads: SecondaryMap<Inst, Option<Reads>>,
-    /// By track: the nodes that change it, in order. The tracks are the classes, then barriers,
-    /// then calls.
+    /// Nodes that change each track, in order. The tracks are the classes, then barriers, then
+    /// calls.
     nodes: Vec<Vec<u32>>,
 }
 
@@ -144,7 +144,7 @@ impl Memory {
 /// Changes of a block's instructions up to some place.
 pub(in crate::pass) struct Changes<'a> {
     memory: &'a Memory,
-    /// By track: the last place, from 1; 0 for none.
+    /// Last place of each track, from 1; 0 for none.
     last: Vec<u32>,
     touched: Vec<usize>,
 }
@@ -185,7 +185,7 @@ fn is_concerned(func: &Function, inst: Inst) -> bool {
 /// The definitions of registers: one instruction, or several that are equal except for their
 /// guards.
 struct EqualDefinitions {
-    /// By register: whether anything writes it, and the instruction, unless several differ or a
+    /// Whether anything writes each register, and the instruction, unless several differ or a
     /// parameter is in it.
     of: Vec<(bool, Option<Inst>)>,
 }

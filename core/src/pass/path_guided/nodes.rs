@@ -38,16 +38,16 @@ pub(in crate::pass) struct Nodes {
     origins: Vec<Origin>,
     /// The block of each node; of an edge once it is split.
     blocks: Vec<Option<Block>>,
-    /// By block.
+    /// Node of each block.
     of_block: Vec<u32>,
     entries: Vec<Node>,
     successors: Lists,
     predecessors: Lists,
-    /// By node: whether it is a join without back edges.
+    /// Whether each node is a join without back edges.
     joins: Vec<bool>,
-    /// By node: whether it has one predecessor and is no entry.
+    /// Whether each node has one predecessor and is no entry.
     one_way: Vec<bool>,
-    /// By node: the last one up to it that no back edge passes over.
+    /// Last node up to each one that no back edge passes over.
     least_behind: Vec<u32>,
     /// The graph as a `Cfg`; its blocks are the nodes in reverse postorder.
     cfg: Cfg,
@@ -57,7 +57,7 @@ pub(in crate::pass) struct Nodes {
 
 /// A list of nodes for each node.
 struct Lists {
-    /// By node: start and end of its list.
+    /// Start and end of each node's list.
     ranges: Vec<[u32; 2]>,
     all: Vec<Node>,
 }
@@ -307,7 +307,7 @@ fn distinct(blocks: &[Block]) -> SmallVec<[Block; 4]> {
     found
 }
 
-/// For each node, the last one up to it that no back edge passes over.
+/// Last node up to each one that no back edge passes over.
 fn least_behind(count: usize, edges: impl Iterator<Item = (Node, Node)>) -> Vec<u32> {
     // How many edges more, or fewer, go back over a node than over the one before it.
     let mut changes = vec![0i32; count + 1];
@@ -327,7 +327,7 @@ fn least_behind(count: usize, edges: impl Iterator<Item = (Node, Node)>) -> Vec<
     all
 }
 
-/// For each node, its partners in `pairs`, in their order.
+/// Partners of each node in `pairs`, in their order.
 fn lists(count: usize, pairs: impl Iterator<Item = (Node, Node)> + Clone) -> Lists {
     // How many there are in each, and then where it ends so far.
     let mut ranges = vec![[0, 0]; count];

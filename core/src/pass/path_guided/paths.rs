@@ -248,8 +248,8 @@ impl Paths {
                 ends.insert(last, number);
             }
         }
-        // A path that ends in front of an edge back has taken it, and a block on it that stands
-        // there since the profile.
+        // A path that ends before a back edge has taken it, and a block on it that has been
+        // inserted since the profile was measured.
         for last in 0..nodes.len() {
             if is_none(ends.at(last)) {
                 continue;

@@ -31,10 +31,10 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 pub(super) struct Touches {
     pub reg: Reg,
     pub first: u32,
-    /// First write, or [`NOWHERE`].
+    /// The first write, or [`NOWHERE`].
     pub first_write: u32,
     pub last: u32,
-    /// Last write, or [`NOWHERE`].
+    /// The last write, or [`NOWHERE`].
     pub last_write: u32,
     /// The instruction of the last write, if any.
     pub last_writer: Inst,
@@ -71,7 +71,7 @@ impl Touches {
 /// Accesses of one block.
 #[derive(Clone, Default)]
 struct NodeAccesses {
-    /// In the order of the registers.
+    /// Touched registers, in their order.
     touches: Vec<Touches>,
     /// Memory tracks that the block changes, with the first and the last place.
     effects: SmallVec<[(usize, u32, u32); 1]>,
@@ -80,14 +80,14 @@ struct NodeAccesses {
 /// See the file's head.
 pub(super) struct Accesses {
     of_node: Vec<NodeAccesses>,
-    /// By register: the nodes that touch it, in order.
+    /// Nodes that touch each register, in order.
     touching: Vec<SmallVec<[u32; 4]>>,
     /// Registers that some node has read before writing them in all lanes.
     read_first: FixedBitSet,
     /// Registers that have become such since the last update.
     crossing: Vec<Reg>,
     memory: Memory,
-    /// By register, during a scan: the index of its touches, or [`NOWHERE`].
+    /// Index of each register's touches during a scan, or [`NOWHERE`].
     index_of: Vec<u32>,
 }
 

@@ -20,8 +20,8 @@ use crate::pass::path_guided::nodes::Nodes;
 use crate::trace::Place;
 
 impl Plan {
-    /// Moves the statement. Critical edges that are split become blocks of `nodes`. Gives the copies of the first
-    /// occurrence.
+    /// Moves the statement. Critical edges that are split become blocks of `nodes`. Gives the
+    /// copies of the first occurrence.
     pub fn carry_out(&self, rewrite: &mut Rewrite<'_, '_>, nodes: &mut Nodes) -> SmallVec<[Inst; 2]> {
         let setting = |reg, value: u64| InstData::new(Opcode::mov(Type::Pred), [reg], [Operand::Const(value)]);
         let predicate = (self.is_predicated && self.guard.is_none()).then(|| rewrite.create_temporary(Type::Pred));

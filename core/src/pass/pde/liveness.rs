@@ -10,9 +10,9 @@
 //!    up to those that overwrite it. Statements only ask after a write of the register, so the fill
 //!    ends at the outermost loop around the first write.
 //! 2. Further statements of the register ask the same range.
-//! 3. A plan changes the ranges of its registers where its statement is delayed: the result is dead,
-//!    and operands are live if it is needed from there on. If liveness may change elsewhere as well,
-//!    the plan drops the ranges, and the next query fills them again.
+//! 3. A plan changes the ranges of its registers where its statement is delayed: the result is
+//!    dead, and operands are live if it is needed from there on. If liveness may change elsewhere
+//!    as well, the plan drops the ranges, and the next query fills them again.
 //!
 //! The last look of [`rounds`](super::rounds) compares the ranges with recomputation.
 //!
@@ -48,16 +48,16 @@ impl LiveRange {
 
 /// See the file's head.
 pub(super) struct Liveness {
-    /// By register, if filled.
+    /// Ranges of the registers, if filled.
     ranges: Vec<Option<LiveRange>>,
-    /// During a fill: nodes that are found, or overwrite the register.
+    /// Nodes that a fill has found, or that overwrite the register.
     is_closed: FixedBitSet,
-    /// During a fill: nodes that are found.
+    /// Nodes that a fill has found.
     found: Vec<Node>,
 }
 
 impl Liveness {
-    /// Without any range.
+    /// Liveness without filled ranges.
     pub fn new(nodes: &Nodes) -> Liveness {
         Liveness { ranges: Vec::new(), is_closed: FixedBitSet::with_capacity(nodes.len()), found: Vec::new() }
     }
@@ -73,7 +73,8 @@ impl Liveness {
         self.ranges[reg.index()].get_or_insert_with(|| LiveRange { first: 0, nodes: FixedBitSet::new() })
     }
 
-    /// Notes that a register is live at the entries of some nodes from now on, or dead, if its range is filled.
+    /// Notes that a register is live at the entries of some nodes from now on, or dead, if its
+    /// range is filled.
     pub fn set(&mut self, reg: Reg, nodes: impl Iterator<Item = Node>, is_live: bool) {
         let Some(Some(range)) = self.ranges.get_mut(reg.index()) else { return };
         for node in nodes {
@@ -95,9 +96,9 @@ impl Liveness {
 
     fn fill(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> LiveRange {
         let Liveness { is_closed, found, .. } = self;
-        let first_asked = accesses.writers(reg).next().map_or(nodes.len(), |(node, _)| nodes.least_behind(node));
+        let least = accesses.writers(reg).next().map_or(nodes.len(), |(node, _)| nodes.least_behind(node));
         let closing = || accesses.touching(reg).filter(|(_, it)| it.is_read_first || it.is_overwritten);
-        for (node, touches) in closing().filter(|&(node, _)| node >= first_asked) {
+        for (node, touches) in closing().filter(|&(node, _)| node >= least) {
             is_closed.insert(node);
             if touches.is_read_first {
                 found.push(node);
@@ -107,7 +108,7 @@ impl Liveness {
         while let Some(&node) = found.get(next) {
             next += 1;
             for &before in nodes.predecessors(node) {
-                if before >= first_asked && !is_closed.put(before) {
+                if before >= least && !is_closed.put(before) {
                     found.push(before);
                 }
             }

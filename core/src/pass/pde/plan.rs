@@ -40,13 +40,13 @@ const NOTHING: f64 = 1e-9;
 /// A point of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spot {
-    /// Before an instruction.
+    /// A point before an instruction.
     Before(Inst),
-    /// At the beginning of a block.
+    /// The beginning of a block.
     Start(Block),
-    /// At the end of a block, before its terminator.
+    /// The end of a block, before its terminator.
     End(Block),
-    /// On a critical edge.
+    /// A critical edge.
     Edge(Block, Block),
 }
 

@@ -166,7 +166,7 @@ impl Walk<'_> {
     fn all_are(&self, side: Node, wanted: bool) -> bool {
         let Sinking { region, delayed, always, .. } = self.sinking;
         let is_after = |delayed: &Delayed| region.member(self.head).is_some_and(|place| delayed.exit[place]);
-        // A statement that may or may not be on its way at the branch is told by no side.
+        // No side tells whether a statement is on its way that may or may not be at the branch.
         let start = is_after(delayed);
         if start && !is_after(always) {
             return false;

@@ -121,7 +121,7 @@ pub(super) struct Region {
     next: Vec<u32>,
     /// Whether the statement arrives at a join on some edges only.
     pub has_partial_join: bool,
-    /// By node: its member, or [`NONE`].
+    /// Member of each node, or [`NONE`].
     place_of: Vec<u32>,
     work: BinaryHeap<Reverse<Node>>,
     /// Paths on which the statement may be available.

@@ -13,8 +13,8 @@
 //!    queue its statement.
 //! 4. Carry the plans out. Scan the changed nodes again; statements that occur there in other
 //!    places are queued.
-//! 5. Let live ranges follow the plans. Queue the statements that consulted a changed node and share
-//!    a register with its plan, and all that write a register whose liveness may have changed
+//! 5. Let live ranges follow the plans. Queue the statements that consulted a changed node and
+//!    share a register with its plan, and all that write a register whose liveness may have changed
 //!    elsewhere.
 //! 6. Repeat from 2. Then give the remarks about statements that stay.
 //!
@@ -59,9 +59,9 @@ pub(super) struct Rounds {
     catalogue: Catalogue,
     scratch: Scratch,
     queue: Queue,
-    /// By node: statements whose last plan consulted it.
+    /// Statements whose last plan consulted a node.
     consulting: Vec<Vec<u32>>,
-    /// By statement: reasons of the last plan.
+    /// Refusals of each statement's last plan.
     refusals: Vec<Vec<Refusal>>,
     /// Statements whose cost counted jumps that are not there yet.
     counting_jumps: Vec<u32>,
@@ -72,7 +72,7 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Before the first round.
+    /// Queues all statements.
     pub fn of(view: &mut View<'_>, rules: Rules) -> Rounds {
         let cfg = view.cfg();
         let func = view.func();
@@ -241,7 +241,8 @@ impl Rounds {
         let mut scanned: Vec<Node> = plans.iter().flat_map(|plan| plan.touched.iter().copied()).collect();
         scanned.sort_unstable();
         scanned.dedup();
-        // A register that is live between nodes for the first time may have statements in other nodes.
+        // A register that is live between nodes for the first time may have statements in other
+        // nodes.
         for reg in self.accesses.update(func, &self.nodes, &scanned) {
             scanned.extend(self.accesses.writers(reg).map(|(node, _)| node));
         }
@@ -260,7 +261,8 @@ impl Rounds {
         }
     }
 
-    /// Makes live ranges follow a plan. If they may change anywhere, queues all statements that ask for them.
+    /// Makes live ranges follow a plan. If they may change anywhere, queues all statements that ask
+    /// for them.
     fn update_liveness(&mut self, plan: &Plan) {
         let liveness = &mut self.scratch.liveness;
         if !plan.changes_liveness_outside {
@@ -275,8 +277,8 @@ impl Rounds {
         }
     }
 
-    /// Queues statements that consulted a node of a plan, if accesses to their registers or the liveness of their result
-    /// changed there.
+    /// Queues statements that consulted a node of a plan, if accesses to their registers or the
+    /// liveness of their result changed there.
     fn look_near(&mut self, plan: &Plan) {
         let mut again: Vec<u32> = Vec::new();
         let statements = self.catalogue.statements();
@@ -301,11 +303,11 @@ struct Queue {
     /// Nodes of a window.
     window: usize,
     waiting: BTreeSet<(Node, u32)>,
-    /// By statement: the node under which it waits.
+    /// Node under which each statement waits.
     node_of: Vec<Option<Node>>,
     /// The first window that has been taken from.
     front: usize,
-    /// By window: its rounds since an earlier one was begun, and which one that was.
+    /// Rounds of each window since an earlier one was begun, and the first window then.
     made: Vec<(usize, usize)>,
 }
 
@@ -368,7 +370,7 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Without plans.
+    /// Claims without plans.
     pub fn new(registers: usize, nodes: usize) -> Claims {
         let none = FixedBitSet::with_capacity(registers);
         let (written, read, elsewhere) = (none.clone(), none.clone(), none);

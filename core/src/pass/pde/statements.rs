@@ -85,9 +85,9 @@ pub(super) struct Catalogue {
     /// Statements by their data; looked up, never iterated.
     known: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// By node: the statements that occur there.
+    /// Statements that occur in each node.
     in_node: Vec<SmallVec<[u32; 4]>>,
-    /// By register: the statements that write it.
+    /// Statements that write each register.
     writing: Vec<SmallVec<[u32; 1]>>,
     /// Statements whose occurrences have changed.
     changed: Vec<u32>,

@@ -411,7 +411,7 @@ impl Surveyor<'_> {
         let mut weighed: Vec<WeighedJoin> = Vec::new();
         let mut sunk: Option<Flags> = None;
         let plan = self.plan(statement, &mut Notes::default(), &mut |step| match step {
-            Step::Join(weighing) => weighed.push(self.seat(weighing)),
+            Step::Join(weighing) => weighed.push(self.record_join(weighing)),
             Step::Sunk { region, enabled, sinking: Sinking { always, delayed, landings, .. } } => {
                 detail.flood = self.flood(region, always, delayed);
                 detail.landings = landings.iter().filter_map(|landing| self.landed(region, landing)).collect();
@@ -449,7 +449,7 @@ impl Surveyor<'_> {
     }
 
     /// Records a weighed join.
-    fn seat(&self, weighing: &Weighing<'_>) -> WeighedJoin {
+    fn record_join(&self, weighing: &Weighing<'_>) -> WeighedJoin {
         let Weighing { decision, times, executions: (before, after), rare, sets } = *weighing;
         let none = || self.planner.paths.map(Paths::none).unwrap_or_default();
         let frequent = self.planner.paths.map_or(0, |paths| paths.frequent);
@@ -459,9 +459,9 @@ impl Surveyor<'_> {
             costs.set(path, after > before);
         }
         costs.extend(rare.ones().filter(|&path| path >= frequent));
-        // The printed rule enables others behind it, whatever that costs.
-        let behind = if self.rules.is_printed { decision.join + 1..sets.exit_available.places() } else { 0..0 };
-        let told = decision.together.iter().copied().chain(behind);
+        // The printed rule enables later ones, whatever that costs.
+        let later = if self.rules.is_printed { decision.join + 1..sets.exit_available.places() } else { 0..0 };
+        let told = decision.together.iter().copied().chain(later);
         let sets_of = told.map(|place| (place, sets.exit_available.set(place), sets.exit_removable.set(place)));
         WeighedJoin {
             decision: decision.clone(),
