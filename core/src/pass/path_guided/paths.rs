@@ -69,8 +69,8 @@ impl Estimated {
         let entry = func.entry_block().unwrap_or(Block::from_u32(0));
         let Estimated { paths, explained, counted } = self;
         let message = format!(
-            "{paths} executed paths are an estimate from `profile edge`, as if each branch were decided by itself: they make \
-             {explained} of {counted} counted executions of edges. Paths are measured with --profile simulate"
+            "{paths} executed paths are estimated from `profile edge`, with each branch as independent: they explain \
+             {explained} of {counted} counted executions of edges; measure paths with --profile simulate"
         );
         Remark::missed("estimated-paths", entry, message)
             .with("paths", Fact::Count(paths as u64))

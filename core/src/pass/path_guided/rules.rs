@@ -10,21 +10,21 @@ use crate::pass::{Knob, KnobKind, KnobValues, PassError};
 pub(in crate::pass) const FP: Knob = Knob {
     name: "fp",
     kind: KnobKind::Number { default: 0.99, min: 0.0, max: 1.0 },
-    help: "share of all executions of paths that the analysed paths cover; others may cost, but not benefit",
+    help: "Set the share of all executions that frequent paths cover; other paths may pay, but not benefit.",
 };
 
 /// The knob for who pays.
 pub(in crate::pass) const COST: Knob = Knob {
     name: "cost",
     kind: KnobKind::Choice { default: "auto", words: &["auto", "path", "warp"] },
-    help: "who pays for an instruction: the path, as in the paper, or the warp; auto: the warp where a `profile warp` counts executions",
+    help: "Charge an instruction to the path, as in the paper, or to the warp; auto: to the warp if a `profile warp` counts executions.",
 };
 
 /// The knob for the machine.
 pub(in crate::pass) const MACHINE: Knob = Knob {
     name: "machine",
     kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
-    help: "whose issue costs are counted",
+    help: "Choose the machine whose issue costs count.",
 };
 
 /// Values of these knobs.

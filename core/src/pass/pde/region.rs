@@ -40,7 +40,7 @@ use crate::pass::path_guided::path_sets::{add, are_disjoint};
 use crate::pass::path_guided::paths::Paths;
 
 /// Larger regions are given up.
-const MOST_NODES: usize = 4096;
+pub(super) const MOST_NODES: usize = 4096;
 
 /// No member.
 const NONE: u32 = u32::MAX;

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::benefit::Decision;
 use super::plan::{Favour, Plan};
+use super::region::MOST_NODES;
 use super::rounds::MOST_ROUNDS;
 use crate::ir::{Block, Function};
 use crate::pass::path_guided::nodes::Nodes;
@@ -31,8 +32,8 @@ impl Refusal {
                     *decision;
                 let last_trips = last_trips(benefit_paths, printed_paths);
                 let message = format!(
-                    "`{text}` does not sink past `{name}`: {benefit_paths} executions that lose it would save {benefit:.0} cycles, \
-                     and {cost_paths} that gain it cost {cost:.0}{last_trips}"
+                    "`{text}` stays before `{name}`: passing it would save {benefit_paths} executions ({benefit:.0} cycles) \
+                     and add {cost_paths} ({cost:.0} cycles){last_trips}"
                 );
                 Remark::missed("cost", join, message)
                     .with("benefit", Fact::Number(benefit))
@@ -40,15 +41,18 @@ impl Refusal {
                     .with("printed_benefit", Fact::Number(printed_benefit))
             }
             Refusal::Warps { from, before, after } => {
-                let message =
-                    format!("`{text}` stays: warps execute it for {before:.0} cycles, and would for {after:.0}");
+                let message = format!(
+                    "`{text}` stays: it takes warps {before:.0} cycles, and would take {after:.0} after sinking"
+                );
                 Remark::missed("warps", from, message)
                     .with("warp_cycles_before", Fact::Number(before))
                     .with("warp_cycles_after", Fact::Number(after))
             }
-            Refusal::TooLarge { from } => {
-                Remark::missed("too-large", from, format!("too much lies behind `{text}` to look at"))
-            }
+            Refusal::TooLarge { from } => Remark::missed(
+                "too-large",
+                from,
+                format!("`{text}` stays: its region has more than {MOST_NODES} nodes"),
+            ),
         }
     }
 }
@@ -58,7 +62,7 @@ fn last_trips(paths: f64, printed_paths: f64) -> String {
     if paths == printed_paths {
         return String::new();
     }
-    format!("; {printed_paths} would lose it if no last trip of a loop needed it")
+    format!("; {printed_paths} would be saved if no last trip of a loop needed the result")
 }
 
 /// The remark about a plan for a statement of that text.
@@ -67,7 +71,7 @@ pub(super) fn applied(func: &Function, nodes: &Nodes, plan: &Plan, text: &str) -
     let names = |blocks: &[Block]| blocks.iter().map(name).collect::<Vec<String>>().join(", ");
     let from: Vec<Block> = plan.from.iter().filter_map(|&node| nodes.block(node)).collect();
     let Plan { to, dropped, joins, favour, .. } = plan;
-    let lands = if to.is_empty() { String::from("is needed nowhere") } else { format!("sinks to {}", names(to)) };
+    let lands = if to.is_empty() { String::from("is unused on all paths") } else { format!("sinks to {}", names(to)) };
     let how = match (plan.is_predicated, plan.guard) {
         (false, _) => String::new(),
         (true, Some(guard)) => {
@@ -81,13 +85,13 @@ pub(super) fn applied(func: &Function, nodes: &Nodes, plan: &Plan, text: &str) -
         String::new()
     } else {
         format!(
-            "; past {}, {benefit_paths} executions that lose it save {benefit:.0} cycles, and {cost_paths} that gain it cost \
-             {cost:.0}{}",
+            "; passing {} saves {benefit_paths} executions ({benefit:.0} cycles) and adds {cost_paths} ({cost:.0} \
+             cycles){}",
             names(joins),
             last_trips(benefit_paths, printed_paths)
         )
     };
-    let message = format!("`{text}` {lands}{how}, and is dropped on the way to {}{paths}", names(dropped));
+    let message = format!("`{text}` {lands}{how}, and is removed on the way to {}{paths}", names(dropped));
     let mut remark = Remark::applied("sink", from.first().copied().unwrap_or(Block::from_u32(0)), message)
         .at(plan.occurrences[0])
         .with("from", Fact::Blocks(from))
@@ -111,23 +115,23 @@ pub(super) fn applied(func: &Function, nodes: &Nodes, plan: &Plan, text: &str) -
 
 /// The remark about a missing profile.
 pub(super) fn no_profile(func: &Function) -> Remark {
-    let message = "there is no `profile path` and no `profile edge`, so nothing sinks with a predicate: measure them with \
-                   --profile simulate, or declare one";
+    let message = "nothing sinks under a predicate without a `profile path` or `profile edge`: measure one with --profile \
+                   simulate, or declare one";
     Remark::missed("no-profile", entry(func), message)
 }
 
 /// The remark about statements on no frequent path.
 pub(super) fn infrequent(func: &Function, count: usize) -> Remark {
     let message = match count {
-        1 => String::from("1 statement is on no frequent path, and stays: `pde.statements=all` looks at it, too"),
-        _ => format!("{count} statements are on no frequent path, and stay: `pde.statements=all` looks at them, too"),
+        1 => String::from("1 statement is on no frequent path and stays: `pde.statements=all` plans it as well"),
+        _ => format!("{count} statements are on no frequent path and stay: `pde.statements=all` plans them as well"),
     };
     Remark::missed("infrequent", entry(func), message).with("statements", Fact::Count(count as u64))
 }
 
 /// The remark about windows that reached the limit of rounds.
 pub(super) fn more_rounds(func: &Function) -> Remark {
-    Remark::missed("max-rounds", entry(func), format!("after {MOST_ROUNDS} rounds more could sink"))
+    Remark::missed("max-rounds", entry(func), format!("stopped after {MOST_ROUNDS} rounds: more statements could sink"))
 }
 
 fn entry(func: &Function) -> Block {

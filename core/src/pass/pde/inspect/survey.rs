@@ -366,29 +366,26 @@ impl Surveyor<'_> {
         let from = self.planner.nodes.block_or_target(statement.occurrences[0].node);
         let said = |rule, why: &str| Remark::missed(rule, from, format!("`{text}` stays: {why}"));
         if !self.frequent.execute(statement) {
-            return said(
-                "infrequent",
-                "no frequent path executes it, and so it is not looked at without `pde.statements=all`",
-            );
+            return said("infrequent", "no frequent path executes it; `pde.statements=all` plans it as well");
         }
         let scratch = &mut *self.scratch.borrow_mut();
         if !self.planner.is_needed(statement, scratch) {
-            return said("dead", "its result is needed nowhere behind its block, which is for `dce` to find");
+            return said("dead", "no successor needs its result, which is for `dce` to remove");
         }
         match self.planner.search(statement, scratch) {
-            SearchResult::NothingDead => return said("needed", "its result is needed on every way that it could go"),
-            SearchResult::TooLarge => return said("too-large", "too much lies behind it"),
+            SearchResult::NothingDead => return said("needed", "every path on which it could sink needs its result"),
+            SearchResult::TooLarge => return said("too-large", "its region is too large"),
             SearchResult::Found => {}
         }
         let has_partial_join = scratch.region.has_partial_join;
         match (self.planner.paths.is_none(), has_partial_join) {
             (true, true) if self.rules.with_predicates => said(
                 "no-profile",
-                "only with a predicate it could pass a join, and no profile of paths or edges says whether that pays",
+                "it could pass a join under a predicate only, and no profile of paths or edges tells whether that pays",
             ),
-            (true, true) => said("no-predicates", "only with a predicate it could pass a join"),
-            (_, true) => said("no-benefit", "no executed path would lose it behind the joins that it could pass"),
-            (_, false) => said("no-gain", "where it could go it is needed, or something stops it"),
+            (true, true) => said("no-predicates", "it could pass a join under a predicate only"),
+            (_, true) => said("no-benefit", "no executed path would lose it past the joins that it could pass"),
+            (_, false) => said("no-gain", "it is needed or stopped wherever it could sink"),
         }
     }
 
@@ -396,10 +393,10 @@ impl Surveyor<'_> {
     fn why_none(&self, inst: Inst) -> String {
         let Some(data) = self.func.insts.get(inst) else { return String::from("It is not in the program.") };
         let why = match data.guard {
-            Some(_) => "it has a predicate already",
-            None if !may_sink(data) => "it does more than to give one result: only pure instructions and loads sink",
+            Some(_) => "it has a guard",
+            None if !may_sink(data) => "only loads and pure instructions with one result sink",
             None => {
-                "something behind it in its block reads or writes its result, writes what it reads, or may write memory"
+                "a later instruction of the block reads or writes its result, writes an operand, or may change its memory"
             }
         };
         format!("`{}` cannot leave its block: {why}", instruction_text(self.module, self.func, inst))
