@@ -118,11 +118,6 @@ impl<'a, D: Definitions> Bases<'a, D> {
         }
     }
 
-    /// Has the definition of a register been asked for?
-    pub fn has_asked(&self, reg: Reg) -> bool {
-        self.known[reg.index()].is_some()
-    }
-
     fn base(&mut self, base: AddressBase) -> Origin {
         match base {
             AddressBase::Absolute => Origin::Plain,

@@ -1,34 +1,35 @@
-//! Executed paths where only edges were counted: an estimate.
+//! Estimate of executed paths from counted edges.
 //!
 //! ```text
 //! a ─▶ b, c    b ─▶ d    c ─▶ d    d ─▶ e, f          a b d e   36     a b d f   24
 //! a→b 60   a→c 40   d→e 60   d→f 40                   a c d e   24     a c d f   16
 //! ```
 //!
-//! Many path profiles have the same edge counts. Here each branch is taken to be decided by itself: of the executions that
-//! come to it on a path as many go each way as of all that come. Of all assignments with these counts that is the one of
-//! greatest entropy, which says nothing that the counts do not say. To pair the most frequent with the most frequent would
-//! give fewer paths, but it would have branches agree with each other of which nobody has said that they do, and what makes
-//! a profile of paths worth having is just this: a pass would see benefits that cost nothing. What every assignment has in
-//! common (a path's definite flow) this one has, too, as its sums are the counts.
+//! Many path profiles have the same edge counts. This one takes each branch as independent of the
+//! others, which is the assignment of greatest entropy. Pairing the most frequent edges would give
+//! fewer paths, but would correlate branches without evidence, and a pass would see benefits that
+//! cost nothing.
 //!
-//! Nodes are visited in order. At a branch each path that has come there is dealt to the ways on: the greatest first, each as
-//! the ways' counts are to each other, in whole executions, so that what all paths before have got too little of a way comes
-//! from the next. A way gets as much as was counted. Parts that are less than a [`MOST_PARTS`]th of the executions with which
-//! the path began are not taken off unless a count can only be met with them; paths that are too small to be dealt out go
-//! whole, in an order that has nothing to do with the ways they came.
+//! 1. Visit the nodes in order. As many executions begin at an entry or at the target of a back
+//!    edge as leave the node and did not arrive.
+//! 2. At a branch, divide each arriving path among the successors in proportion to their counts, in
+//!    whole executions, the greatest path first. A shortfall of earlier paths is made up by the
+//!    next.
+//! 3. Do not split off parts below a [`MOST_PARTS`]th of a path's executions at its beginning,
+//!    unless a count requires it; smaller paths go on whole, in an order that does not depend on
+//!    how they arrived.
+//! 4. End a path where control leaves the function or goes back.
 //!
-//! Paths are acyclic (Ball and Larus): they begin at an entry or where an edge goes back to, and end where control leaves or
-//! goes back. As many begin as leave the block and did not come into it. An only way on takes all, whether it was counted or
-//! not. Where counts contradict each other, what comes to a branch goes on in proportion to them; what comes to a branch of
-//! which nothing was counted is left out.
+//! A single successor takes everything, counted or not. Contradicting counts are used as
+//! proportions; what arrives at a branch without counts is left out.
 //!
-//! Bounds: counts are taken for [`MOST_COUNT`] at most. All paths that are told, and all that are followed, have
-//! [`MOST_NODES`] nodes at most; of more the greatest are kept. [`Estimate::explained`] says what is missing. Beyond that
-//! linear in the length of all paths, with a logarithm, and a product of paths and ways at each branch.
+//! Cost: O(length of all paths), times a logarithm, and O(paths · successors) at each branch.
+//! Limits: counts up to [`MOST_COUNT`]; [`MOST_NODES`] nodes of all paths together, beyond which
+//! the rarest are dropped, which [`Estimate::explained`] shows.
 //!
-//! Source: G. Ramalingam, Data flow frequency analysis, PLDI 1996, which takes branches for independent; T. Ball, P. Mataga
-//! and M. Sagiv, Edge profiling versus path profiling: the showdown, POPL 1998, for what is definite.
+//! Source: G. Ramalingam, Data flow frequency analysis, PLDI 1996, which takes branches as
+//! independent; T. Ball, P. Mataga and M. Sagiv, Edge profiling versus path profiling: the
+//! showdown, POPL 1998, for definite flow.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -38,15 +39,15 @@ use core::cmp::Reverse;
 use super::nodes::{Node, Nodes};
 use crate::ir::{Block, Function, Profile};
 
-/// Parts of the executions with which a path began that it is divided into, as far as counts can be met so.
+/// A path is divided into at most so many parts, if counts allow.
 const MOST_PARTS: u64 = 256;
-/// Largest count of an edge.
+/// Higher counts of an edge are cut.
 const MOST_COUNT: u64 = 1 << 48;
-/// Executions with which paths begin at one place.
+/// More executions that begin at one node are cut.
 const MOST_BEGINNING: u128 = 1 << 50;
-/// Nodes of all paths together, and steps that are made with them.
+/// Nodes of all paths together; beyond them rare paths are dropped.
 const MOST_NODES: usize = 1 << 21;
-/// Paths that are followed at one node. At least [`FEWEST_FOLLOWED`], however large the graph is.
+/// Further paths at one node are dropped, but never below [`FEWEST_FOLLOWED`].
 const MOST_FOLLOWED: usize = 1 << 12;
 const FEWEST_FOLLOWED: usize = 16;
 
@@ -54,16 +55,16 @@ const FEWEST_FOLLOWED: usize = 16;
 pub(in crate::pass) struct Estimate {
     /// The paths, the most frequent first, with their executions.
     pub paths: Vec<(Vec<Node>, u64)>,
-    /// Executions of counted edges that these paths explain.
+    /// Counted executions of edges that these paths explain.
     pub explained: u128,
-    /// All that were counted.
+    /// Counted executions of edges.
     pub counted: u128,
-    /// Nodes through which executions were counted, and no path that is told goes.
+    /// Nodes with counted executions and without a path.
     pub left_out: Vec<Node>,
 }
 
 impl Estimate {
-    /// Estimate from the edges that a function's profile counts. None where it counts none.
+    /// The estimate from a function's counted edges, if it has any.
     pub fn of(func: &Function, nodes: &Nodes) -> Option<Estimate> {
         let counts = Counts::of(func);
         let counted = counts.edges.values().map(|&count| u128::from(count)).sum();
@@ -104,7 +105,7 @@ impl Counts {
         Counts { edges }
     }
 
-    /// On the way from a node to the next.
+    /// The count between two neighbouring nodes.
     fn on(&self, nodes: &Nodes, from: Node, to: Node) -> u64 {
         let edge = match (nodes.edge(from), nodes.edge(to)) {
             (Some(edge), _) | (None, Some(edge)) => Some(edge),
@@ -138,11 +139,11 @@ impl Graph {
         Graph { ways, leaving }
     }
 
-    /// Explained part of the counts: so many executions of the paths go through each node.
+    /// Counted executions that paths explain, if so many of them pass each node.
     fn explained(&self, nodes: &Nodes, through: &[u128]) -> u128 {
         let mut explained = 0;
-        // What leaves a branch for a join has a node of its own, so that what goes to the next node is what comes through the
-        // one or through the other.
+        // What leaves a branch for a join has a node of its own, so that what goes to the next node
+        // is what comes through the one or through the other.
         for node in (0..nodes.len()).filter(|&node| nodes.block(node).is_some()) {
             let successors = nodes.successors(node);
             for (&next, &count) in successors.iter().zip(&self.ways[node]) {
@@ -154,15 +155,15 @@ impl Graph {
     }
 }
 
-/// A path that is under way.
+/// A path in progress.
 #[derive(Clone, Copy)]
 struct Bundle {
-    /// Number that identifies it: how many were there before it.
+    /// The number of bundles before it.
     number: u64,
     executions: u64,
-    /// Parts that are less are not taken off it, if that can be avoided.
+    /// Smaller parts are not split off, if that can be avoided.
     least: u64,
-    /// The step that was made last.
+    /// The last step.
     last: u32,
     length: u32,
 }
@@ -179,7 +180,7 @@ const NONE: u32 = u32::MAX;
 /// Follows paths from node to node.
 struct Dealer {
     steps: Vec<Step>,
-    /// Bundles that have reached each node.
+    /// Bundles that have arrived at each node.
     waiting: Vec<Vec<Bundle>>,
     ended: Vec<Bundle>,
     bundles: u64,
@@ -218,7 +219,7 @@ impl Dealer {
         }
     }
 
-    /// Deals what has come to a branch to its ways on, of whose counts the last argument is the sum.
+    /// Divides the bundles at a branch among its successors. `counted` is the sum of `counts`.
     fn deal(&mut self, here: &[Bundle], ways: &[Node], counts: &[u64], counted: u128) {
         let come: u128 = here.iter().map(|bundle| u128::from(bundle.executions)).sum();
         if come == 0 || counted == 0 {
@@ -243,7 +244,8 @@ impl Dealer {
                 (parts[way], left) = (part, left - part);
             }
             while left > 0 {
-                // To a way that it goes already, or else to the one that has got too little by most.
+                // To a way that it goes already, or else to the one that has got too little by
+                // most.
                 let missing = |way: usize| (dealt * wanted[way]) as i128 - ((given[way] + parts[way]) * come) as i128;
                 let room = |way: usize| wanted[way] - given[way] - parts[way];
                 let open = (0..ways.len()).filter(|&way| room(way) > 0);
@@ -289,7 +291,8 @@ impl Dealer {
     }
 }
 
-/// A number in proportion to counts, in whole parts: rounded down, and one more for those that lose most by it.
+/// A number in proportion to counts, in whole parts: rounded down, and one more for those that lose
+/// most by it.
 fn in_proportion(number: u128, counts: &[u64], sum: u128) -> Vec<u128> {
     let exact = |way: usize| number * u128::from(counts[way]);
     let mut parts: Vec<u128> = (0..counts.len()).map(|way| exact(way) / sum).collect();
@@ -302,7 +305,7 @@ fn in_proportion(number: u128, counts: &[u64], sum: u128) -> Vec<u128> {
     parts
 }
 
-/// A number in which neighbours are not near each other any more: the last step of the generator called splitmix64.
+/// A hash of a number: the last step of the generator splitmix64.
 fn mixed(number: u64, node: Node) -> u64 {
     let state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (node as u64).wrapping_mul(0xd134_2543_de82_ef95);
     let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,17 +1,17 @@
-//! Which nodes may change the memory that a load reads.
+//! Nodes and instructions that may change the memory that a load reads.
 //!
 //! ```text
 //! kernel k(x: ptr.global restrict, y: ptr.global restrict)
-//! n1: st.global.f32 x[i], v      changes what loads of x read, and not what loads of y do
-//! n2: bar.sync                   changes what loads of both read, as other threads' stores come through
+//! n1: st.global.f32 x[i], v      changes loads of x, not loads of y
+//! n2: bar.sync                   changes both, since stores of other threads become visible
 //! ```
 //!
-//! Memory is a few classes of accesses that never meet those of another one ([`crate::alias::AliasClasses`]), told apart by
-//! space and object, so that what is said of two instructions holds at all times, in different iterations of a loop too. A
-//! load is changed by what writes its class, by barriers where other threads may write, and by calls where anybody may.
-//! Constants, parameters and what is loaded as read-only (`.nc`) never change.
+//! Accesses are divided into classes that never overlap ([`crate::alias::AliasClasses`]), by space
+//! and object, so the answers hold for any two executions, in different iterations of a loop too. A
+//! load is changed by writes of its class, by barriers unless its memory is private, and by calls.
+//! Constants, parameters and read-only loads (`.nc`) never change.
 //!
-//! Linear in the instructions; a question about a node takes a logarithm of those that write.
+//! Cost: O(instructions); a query about a node is a binary search among the nodes that write.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -25,22 +25,23 @@ use crate::ir::{Flags, Function, Inst, Module, Op, Opcode, Operand, Reg, Space};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::pass) struct Reads {
     class: u32,
-    /// Do barriers not change it?
+    /// Whether only this thread can write it, so that barriers do not change it.
     is_private: bool,
 }
 
 /// See the file's head.
 pub(in crate::pass) struct Memory {
-    /// One more than the track that each instruction changes; 0 for most.
+    /// Track that each instruction changes, plus one; 0 without one.
     changes: SecondaryMap<Inst, u32>,
-    /// Memory that each load reads, if it may change.
+    /// Memory that each load reads, if that may change.
     reads: SecondaryMap<Inst, Option<Reads>>,
-    /// Nodes that change each track, in order. The tracks are the classes, then barriers, then calls.
+    /// Nodes that change each track, in order. The tracks are the classes, then barriers, then
+    /// calls.
     nodes: Vec<Vec<u32>>,
 }
 
 impl Memory {
-    /// That of a function.
+    /// The memory of a function.
     pub fn of(module: &Module, func: &Function, nodes: &Nodes) -> Memory {
         let mut memory = Memory { changes: SecondaryMap::new(), reads: SecondaryMap::new(), nodes: Vec::new() };
         let in_order = (0..nodes.len()).filter_map(|node| Some((node, nodes.block(node)?)));
@@ -49,7 +50,7 @@ impl Memory {
         if !concerned.iter().any(|&(_, inst)| func.insts[inst].opcode.op == Op::Ld) {
             return memory;
         }
-        let mut bases = Bases::new(func, Only::of(func));
+        let mut bases = Bases::new(func, EqualDefinitions::of(func));
         let objects = Objects { module, func };
         let accesses: Vec<Option<_>> = concerned
             .iter()
@@ -78,8 +79,8 @@ impl Memory {
         for ((&(node, inst), class), access) in concerned.iter().zip(class_of).zip(accesses) {
             let opcode = func.insts[inst].opcode;
             let track = match (class, opcode.op) {
-                (_, op) if op.is_call() => count + 1,
-                // What others have stored before they let go of something is seen behind it.
+                (_, op) if op.is_call() || op == Op::Ptx => count + 1,
+                // Stores of other threads before their release become visible.
                 _ if opcode.acquires() => count,
                 (Some(class), Op::Ld) if may_be_repeated(opcode) => {
                     let never_changes = opcode.has(Flags::NC)
@@ -105,23 +106,42 @@ impl Memory {
         self.reads[inst]
     }
 
-    /// May a node change what is read?
+    /// Whether a node may change what is read.
     pub fn may_change(&self, reads: Reads, node: Node) -> bool {
         self.tracks(reads).any(|track| self.nodes[track].binary_search(&(node as u32)).is_ok())
     }
 
-    /// For a walk over the instructions of blocks.
+    /// State for a walk over the instructions of blocks.
     pub fn changes(&self) -> Changes<'_> {
         Changes { memory: self, last: vec![0; self.nodes.len()], touched: Vec::new() }
     }
 
-    fn tracks(&self, reads: Reads) -> impl Iterator<Item = usize> {
-        let (barriers, calls) = (self.nodes.len() - 2, self.nodes.len() - 1);
+    /// The track that an instruction changes.
+    pub fn change(&self, inst: Inst) -> Option<usize> {
+        self.changes[inst].checked_sub(1).map(|track| track as usize)
+    }
+
+    /// The track of barriers.
+    pub fn barriers(&self) -> usize {
+        self.nodes.len().saturating_sub(2)
+    }
+
+    /// The tracks that change what is read.
+    pub fn tracks(&self, reads: Reads) -> impl Iterator<Item = usize> {
+        let (barriers, calls) = (self.barriers(), self.nodes.len() - 1);
         [Some(reads.class as usize), (!reads.is_private).then_some(barriers), Some(calls)].into_iter().flatten()
+    }
+
+    /// Gives a copy of a load what its origin reads.
+    pub fn copies(&mut self, copy: Inst, origin: Inst) {
+        let reads = self.reads[origin];
+        if reads.is_some() {
+            self.reads[copy] = reads;
+        }
     }
 }
 
-/// Changes by the instructions of a block up to some place.
+/// Changes of a block's instructions up to some place.
 pub(in crate::pass) struct Changes<'a> {
     memory: &'a Memory,
     /// Last place of each track, from 1; 0 for none.
@@ -130,11 +150,11 @@ pub(in crate::pass) struct Changes<'a> {
 }
 
 impl Changes<'_> {
-    /// The walk comes to an instruction, at that place from 1.
+    /// Visits an instruction at a place, counted from 1.
     pub fn visit(&mut self, inst: Inst, place: u32) {
-        if let Some(track) = self.memory.changes[inst].checked_sub(1) {
-            self.last[track as usize] = place;
-            self.touched.push(track as usize);
+        if let Some(track) = self.memory.change(inst) {
+            self.last[track] = place;
+            self.touched.push(track);
         }
     }
 
@@ -143,7 +163,7 @@ impl Changes<'_> {
         self.memory.tracks(reads).map(|track| self.last[track]).max().unwrap_or(0)
     }
 
-    /// The walk comes to another block.
+    /// Begins another block.
     pub fn clear(&mut self) {
         for track in self.touched.drain(..) {
             self.last[track] = 0;
@@ -151,45 +171,52 @@ impl Changes<'_> {
     }
 }
 
-/// Does a load give what it would give again while nothing writes there?
+/// Whether a load gives the same value again while nothing writes there.
 pub(in crate::pass) fn may_be_repeated(opcode: Opcode) -> bool {
     !opcode.reads_anew()
 }
 
-/// Does it have to do with memory that anybody writes?
+/// Whether an instruction accesses or orders memory.
 fn is_concerned(func: &Function, inst: Inst) -> bool {
     let op = func.insts[inst].opcode.op;
     op.reads_memory() && !op.is_texture() || op.writes_memory() || op.is_call() || op.orders_memory()
 }
 
-/// The registers that one instruction writes, without a guard.
-struct Only {
-    /// Number of writers of each register, and the last of them.
-    writers: Vec<(u32, Option<Inst>)>,
+/// The definitions of registers: one instruction, or several that are equal except for their
+/// guards.
+struct EqualDefinitions {
+    /// Whether anything writes each register, and the instruction, unless several differ or a
+    /// parameter is in it.
+    of: Vec<(bool, Option<Inst>)>,
 }
 
-impl Only {
-    fn of(func: &Function) -> Only {
-        let mut writers = vec![(0, None); func.regs.len()];
+impl EqualDefinitions {
+    fn of(func: &Function) -> EqualDefinitions {
+        let mut of: Vec<(bool, Option<Inst>)> = vec![(false, None); func.regs.len()];
         for inst in func.block_order().flat_map(|block| func.block_insts(block)) {
-            let data = &func.insts[inst];
-            for &reg in &data.dsts {
-                let (count, last) = &mut writers[reg.index()];
-                *count += 1;
-                *last = data.guard.is_none().then_some(inst);
+            for &reg in &func.insts[inst].dsts {
+                let (is_written, only) = &mut of[reg.index()];
+                let is_equal = !*is_written || only.is_some_and(|other| are_equal(func, inst, other));
+                (*is_written, *only) = (true, is_equal.then_some(inst));
             }
         }
-        Only { writers }
+        func.params.iter().filter_map(|param| param.reg).for_each(|reg| of[reg.index()].1 = None);
+        EqualDefinitions { of }
     }
 }
 
-impl Definitions for Only {
+/// Whether two instructions do the same under whatever guards.
+fn are_equal(func: &Function, one: Inst, other: Inst) -> bool {
+    let [a, b] = [one, other].map(|inst| &func.insts[inst]);
+    a.opcode == b.opcode && a.dsts == b.dsts && a.args == b.args
+}
+
+impl Definitions for EqualDefinitions {
     fn only(&self, reg: Reg) -> Option<Inst> {
-        let (count, last) = self.writers[reg.index()];
-        last.filter(|_| count == 1)
+        self.of[reg.index()].1
     }
 
     fn is_written(&self, reg: Reg) -> bool {
-        self.writers[reg.index()].0 > 0
+        self.of[reg.index()].0
     }
 }

@@ -1,15 +1,14 @@
-//! The graph along whose edges statements move.
+//! Graph of blocks and critical edges, along which statements move.
 //!
 //! ```text
-//! a ─▶ b, c;  d ─▶ c        a ─▶ (a→c) ─▶ c, as (a→c) leaves a branch for a join: a place of its own
+//! a ─▶ b, c;  d ─▶ c        a ─▶ (a→c) ─▶ c: the edge from a branch to a join is a node of its own
 //! ```
 //!
-//! Nodes are the blocks and the critical edges: whatever leaves a branch for a join has a place of its own, so that what is
-//! put at the end of a node with several successors never has to be. A critical edge that is split becomes the block in its
-//! middle, and the graph stays as it is. Nodes are numbered in an order in which only edges that go back lead to an equal or
-//! a smaller number.
+//! A node with several successors never leads to a join, so nothing ever has to be placed at its
+//! end. A critical edge that is split becomes the block in its middle, and the graph stays as it
+//! is. Nodes are numbered in an order in which only back edges lead to an equal or smaller number.
 //!
-//! Linear in the graph.
+//! Cost: O(nodes + edges).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -18,14 +17,13 @@ use core::ops::Range;
 use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
-use super::stretches::Stretches;
 use crate::graph::{Cfg, Dominators, Loops};
 use crate::ir::{Block, Function, WarpCounts};
 
 /// A block or a critical edge, as a number.
 pub(in crate::pass) type Node = usize;
 
-/// Origin of a node in the graph that the pass began with.
+/// Block or critical edge of the graph at the start of the pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Origin {
     Block(Block),
@@ -38,29 +36,28 @@ const NONE: u32 = u32::MAX;
 /// See the file's head.
 pub(in crate::pass) struct Nodes {
     origins: Vec<Origin>,
-    /// The block that a node is; an edge's when it has been split.
+    /// The block of each node; of an edge once it is split.
     blocks: Vec<Option<Block>>,
     /// Node of each block.
     of_block: Vec<u32>,
     entries: Vec<Node>,
     successors: Lists,
     predecessors: Lists,
-    /// Whether each node is a join without a back edge.
+    /// Whether each node is a join without back edges.
     joins: Vec<bool>,
-    /// Whether each node has one predecessor, and control does not begin there.
+    /// Whether each node has one predecessor and is no entry.
     one_way: Vec<bool>,
-    /// Last node up to each one over which no edge goes back.
+    /// Last node up to each one that no back edge passes over.
     least_behind: Vec<u32>,
-    /// Graph of the nodes as a control-flow graph: its blocks are the nodes in the order in which they were found.
+    /// The graph as a `Cfg`; its blocks are the nodes in reverse postorder.
     cfg: Cfg,
     dominators: OnceCell<Dominators>,
     loops: OnceCell<Loops>,
-    stretches: OnceCell<Stretches>,
 }
 
 /// A list of nodes for each node.
 struct Lists {
-    /// Begin and end of each node's list in that of all.
+    /// Start and end of each node's list.
     ranges: Vec<[u32; 2]>,
     all: Vec<Node>,
 }
@@ -79,7 +76,7 @@ impl Lists {
 }
 
 impl Nodes {
-    /// The nodes of the part of a function's graph that control reaches.
+    /// The nodes that control reaches.
     pub fn of(cfg: &Cfg, func: &Function) -> Nodes {
         let order = cfg.reverse_postorder();
         // First in any order: the blocks, then the critical edges.
@@ -95,7 +92,8 @@ impl Nodes {
                 pairs.push((source, target));
             }
         });
-        // Then as a search finds them that takes critical edges for places, so that the order is the same when one is split.
+        // Then as a search finds them that takes critical edges for places, so that the order is
+        // the same when one is split.
         let successors = lists(origins.len(), pairs.iter().copied());
         let entries: Vec<Node> = cfg.entries().iter().map(|&entry| first_number(entry)).collect();
         let by_search = as_cfg(&successors, &entries);
@@ -137,26 +135,25 @@ impl Nodes {
             cfg: by_search,
             dominators: OnceCell::new(),
             loops: OnceCell::new(),
-            stretches: OnceCell::new(),
         }
     }
 
-    /// How many there are.
+    /// The number of nodes.
     pub fn len(&self) -> usize {
         self.origins.len()
     }
 
-    /// The node that a block is, if control reaches it.
+    /// The node of a block, if control reaches it.
     pub fn of_block(&self, block: Block) -> Option<Node> {
         self.of_block.get(block.index()).copied().filter(|&node| node != NONE).map(|node| node as Node)
     }
 
-    /// The block that a node is. None for a critical edge that is not split.
+    /// The block of a node. None for a critical edge that is not split.
     pub fn block(&self, node: Node) -> Option<Block> {
         self.blocks[node]
     }
 
-    /// The critical edge that a node is, while it is not split.
+    /// The critical edge of a node, until it is split.
     pub fn edge(&self, node: Node) -> Option<(Block, Block)> {
         match (self.origins[node], self.blocks[node]) {
             (Origin::Edge(from, to), None) => Some((from, to)),
@@ -164,7 +161,7 @@ impl Nodes {
         }
     }
 
-    /// The block that a node is, or that the edge leads to.
+    /// The block of a node, or the target of the edge.
     pub fn block_or_target(&self, node: Node) -> Block {
         match (self.blocks[node], self.origins[node]) {
             (Some(block), _) => block,
@@ -179,7 +176,7 @@ impl Nodes {
         self.of_block[middle.index()] = node as u32;
     }
 
-    /// How often warps execute each node, by what was counted in the graph that the pass began with.
+    /// Executions of each node by warps, counted in the graph at the start of the pass.
     pub fn executions(&self, counts: &WarpCounts) -> Vec<f64> {
         let counted = |origin: &Origin| match *origin {
             Origin::Block(block) => counts.executions(block),
@@ -188,60 +185,51 @@ impl Nodes {
         self.origins.iter().map(|origin| counted(origin).unwrap_or(0) as f64).collect()
     }
 
-    /// Successors, each node once.
+    /// Successors of a node, each once.
     #[inline]
     pub fn successors(&self, node: Node) -> &[Node] {
         self.successors.of(node)
     }
 
-    /// Predecessors, each node once.
+    /// Predecessors of a node, each once.
     #[inline]
     pub fn predecessors(&self, node: Node) -> &[Node] {
         self.predecessors.of(node)
     }
 
-    /// Entries.
+    /// Entries of the function.
     pub fn entries(&self) -> &[Node] {
         &self.entries
     }
 
-    /// Does control begin here?
+    /// Whether control begins at a node.
     pub fn is_entry(&self, node: Node) -> bool {
-        // Mostly it is known.
         let may_be = !self.one_way[node] && !self.joins[node];
         may_be && self.entries.contains(&node)
     }
 
-    /// Is a node a join that nothing goes back to?
+    /// Whether a node is a join without back edges.
     pub fn is_join(&self, node: Node) -> bool {
         self.joins[node]
     }
 
-    /// Does control come to a node from one other only, and begin elsewhere? That one lies in front of it.
+    /// Whether a node has one predecessor and is no entry. The predecessor has a smaller number.
     #[inline]
     pub fn has_one_way(&self, node: Node) -> bool {
         self.one_way[node]
     }
 
-    /// Does control go back to a node?
-    #[inline]
-    pub fn is_head(&self, node: Node) -> bool {
-        // Mostly it is known.
-        let may_be = !self.one_way[node] && !self.joins[node];
-        may_be && self.predecessors(node).iter().any(|&before| Nodes::goes_back(before, node))
-    }
-
-    /// Does control go back from one node to the next?
+    /// Whether an edge is a back edge.
     pub fn goes_back(from: Node, to: Node) -> bool {
         to <= from
     }
 
-    /// The first node on the way from one block to a successor.
+    /// First node after one block on the edge to another.
     pub fn between(&self, from: Block, to: Block) -> Option<Node> {
         self.first_between(self.of_block(from)?, self.of_block(to)?)
     }
 
-    /// Returns the first node between those of two blocks.
+    /// First node after one block on the edge to another, by their nodes.
     #[inline]
     pub fn first_between(&self, from: Node, to: Node) -> Option<Node> {
         let next = self.successors(from);
@@ -249,50 +237,35 @@ impl Nodes {
         if next.contains(&to) { Some(to) } else { next.iter().find(leads_there).copied() }
     }
 
-    /// The node that a critical edge is, or was before it was split.
+    /// The node of a critical edge, split or not.
     pub fn middle(&self, from: Block, to: Block) -> Option<Node> {
         let successors = self.successors(self.of_block(from)?);
         successors.iter().copied().find(|&node| self.origins[node] == Origin::Edge(from, to))
     }
 
-    /// The node that dominates a node and is nearest to it.
+    /// The immediate dominator of a node.
     pub fn immediate_dominator(&self, node: Node) -> Option<Node> {
         self.dominators().immediate_dominator(self.in_cfg(node)).and_then(|block| self.cfg.position(block))
     }
 
-    /// Is every way to `below` through `above`?
+    /// Whether `above` dominates `below`.
     pub fn dominates(&self, above: Node, below: Node) -> bool {
         self.dominators().dominates(self.in_cfg(above), self.in_cfg(below))
     }
 
-    /// Does control go back from a node or a later one to an earlier one? If not, earlier ones lie behind it for good.
-    pub fn is_passed_back(&self, node: Node) -> bool {
-        self.least_behind(node) < node
-    }
-
-    /// The last node up to this one over which no edge goes back: to those in front of it control does not come from here on.
+    /// The last node up to this one that no back edge passes over. Control never returns to the
+    /// nodes before it.
     pub fn least_behind(&self, node: Node) -> Node {
         self.least_behind[node] as Node
     }
 
-    /// Does control go back to a node, and only from where it has come through it?
-    pub fn is_loop(&self, node: Node) -> bool {
-        let mut back = self.predecessors(node).iter().filter(|&&before| Nodes::goes_back(before, node)).peekable();
-        back.peek().is_some() && !self.is_entry(node) && back.all(|&before| self.dominates(node, before))
-    }
-
-    /// Is a node outside of the smallest loop that another one is in?
+    /// Whether a node is outside of the innermost loop of another one.
     pub fn is_out_of_loop(&self, node: Node, inside: Node) -> bool {
         let loops = self.loops.get_or_init(|| Loops::compute(&self.cfg));
         loops.innermost(self.in_cfg(inside)).is_some_and(|of| !loops.contains(of, self.in_cfg(node)))
     }
 
-    /// Parts that control enters in one place, and leaves for one place.
-    pub fn stretches(&self) -> &Stretches {
-        self.stretches.get_or_init(|| Stretches::of(self.len(), &self.entries, |node| self.successors(node)))
-    }
-
-    /// The block that stands for a node in the graph for others.
+    /// The block of a node in the `Cfg`.
     fn in_cfg(&self, node: Node) -> Block {
         self.cfg.reverse_postorder()[node]
     }
@@ -302,15 +275,15 @@ impl Nodes {
     }
 }
 
-/// A graph of nodes, whose numbers stand for blocks.
+/// The nodes as blocks of a `Cfg`.
 fn as_cfg(successors: &Lists, entries: &[Node]) -> Cfg {
     let targets: Vec<Block> = successors.all.iter().map(|&node| Block::new(node)).collect();
     let entries: Vec<Block> = entries.iter().map(|&node| Block::new(node)).collect();
     Cfg::from_successors(successors.ranges.len(), &entries, |node| &targets[successors.range(node.index())])
 }
 
-/// Calls `visit` with the edges of the part that control reaches, by source, each pair of blocks once, and whether there are
-/// other ways to leave its source and to come to its target.
+/// Calls `visit` with each pair of blocks that control passes between, by source, and whether the
+/// edge is critical.
 fn for_each_edge(cfg: &Cfg, mut visit: impl FnMut(Block, Block, bool)) {
     for &from in cfg.reverse_postorder() {
         let targets = distinct(cfg.successors(from));
@@ -318,7 +291,7 @@ fn for_each_edge(cfg: &Cfg, mut visit: impl FnMut(Block, Block, bool)) {
     }
 }
 
-/// Do several ways lead to a block?
+/// Whether several edges lead to a block.
 fn is_join(cfg: &Cfg, block: Block) -> bool {
     let ways = cfg.predecessors(block);
     ways.first().is_some_and(|first| cfg.is_entry(block) || ways.iter().any(|way| way != first))
@@ -334,7 +307,7 @@ fn distinct(blocks: &[Block]) -> SmallVec<[Block; 4]> {
     found
 }
 
-/// For each node the last one up to it to which no edge leads back over it, so that earlier ones lie behind for good.
+/// Last node up to each one that no back edge passes over.
 fn least_behind(count: usize, edges: impl Iterator<Item = (Node, Node)>) -> Vec<u32> {
     // How many edges more, or fewer, go back over a node than over the one before it.
     let mut changes = vec![0i32; count + 1];
@@ -354,7 +327,7 @@ fn least_behind(count: usize, edges: impl Iterator<Item = (Node, Node)>) -> Vec<
     all
 }
 
-/// For each node what stands beside it in `pairs`, in their order.
+/// Partners of each node in `pairs`, in their order.
 fn lists(count: usize, pairs: impl Iterator<Item = (Node, Node)> + Clone) -> Lists {
     // How many there are in each, and then where it ends so far.
     let mut ranges = vec![[0, 0]; count];

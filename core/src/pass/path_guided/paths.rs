@@ -1,15 +1,14 @@
-//! The paths that were executed, as sets over the nodes.
+//! Executed paths, as sets over the nodes.
 //!
 //! ```text
 //! a b: 10   a c: 5          paths 0 and 1;  on(a) = {0, 1}, on(a→c) = {1}, starts(a) = {0, 1}
 //! ```
 //!
-//! A path is acyclic (Ball and Larus): it begins at an entry or where an edge goes back to, and ends where control leaves or
-//! goes back.
+//! A path is acyclic (Ball and Larus): it begins at an entry or at the target of a back edge, and
+//! ends where control leaves the function or goes back. Paths come from a `profile path`; without
+//! one they are [estimated](super::estimate) from a `profile edge`.
 //!
-//! They are those of a `profile path`. Where there is none, but a `profile edge`, they are [estimated](super::estimate).
-//!
-//! Linear in the paths' lengths; sets of paths are bit vectors, one for each node.
+//! Cost: O(length of all paths).
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -19,11 +18,10 @@ use core::hash::{BuildHasher, Hasher};
 use fixedbitset::FixedBitSet;
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
-use smallvec::SmallVec;
 
 use super::estimate::Estimate;
 use super::nodes::{Node, Nodes};
-use super::path_sets::{PathSets, are_disjoint, is_none, ones};
+use super::path_sets::{PathSets, are_disjoint, is_none};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Profile};
 use crate::trace::{Fact, Remark};
@@ -31,48 +29,48 @@ use crate::trace::{Fact, Remark};
 /// No node.
 const NONE: u32 = u32::MAX;
 
-/// Bits that sets of paths take in all; the rarest paths are left out where it would be more.
+/// Bits of all sets together; beyond them the rarest paths are left out.
 const MOST_BITS: usize = 1 << 28;
 
-/// A path that was executed.
+/// An executed path.
 pub(in crate::pass) struct Executed<'f> {
-    /// As it is declared, or would be.
+    /// The blocks, as a profile declares them.
     pub blocks: Cow<'f, [Block]>,
     nodes: Vec<Node>,
-    /// How often, in lanes.
+    /// Executions, in lanes.
     pub frequency: u64,
 }
 
-/// An executed path, as people are told of it.
+/// An executed path, for inspection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Path {
     /// Its blocks in order.
     pub blocks: Vec<Block>,
     /// Executions, in lanes.
     pub frequency: u64,
-    /// Is it among those that may benefit?
+    /// Whether it is frequent, so that it may benefit.
     pub is_frequent: bool,
 }
 
-/// Figures of an estimate about edges that were counted.
+/// Quality of an estimate from counted edges.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimated {
-    /// How many paths there are.
+    /// The number of paths.
     pub paths: usize,
-    /// Executions of edges that they make.
+    /// Executions of edges that the paths explain.
     pub explained: f64,
     /// Executions of edges that were counted.
     pub counted: f64,
 }
 
 impl Estimated {
-    /// That it is an estimate, to be said once of a function.
+    /// The remark that paths are estimated, given once for a function.
     pub fn remark(self, func: &Function) -> Remark {
         let entry = func.entry_block().unwrap_or(Block::from_u32(0));
         let Estimated { paths, explained, counted } = self;
         let message = format!(
-            "{paths} executed paths are an estimate from `profile edge`, as if each branch were decided by itself: they make \
-             {explained} of {counted} counted executions of edges. Paths are measured with --profile simulate"
+            "{paths} executed paths are estimated from `profile edge`, with each branch as independent: they explain \
+             {explained} of {counted} counted executions of edges; measure paths with --profile simulate"
         );
         Remark::missed("estimated-paths", entry, message)
             .with("paths", Fact::Count(paths as u64))
@@ -81,17 +79,17 @@ impl Estimated {
     }
 }
 
-/// Executed paths in a function's profile.
+/// Executed paths of a function's profile.
 pub(in crate::pass) struct Profiled<'f> {
     /// The paths, the most frequent first.
     pub paths: Vec<Executed<'f>>,
-    /// Figures about edges if the paths are estimated from these.
+    /// Quality of the estimate, if edges were counted.
     pub estimated: Option<Estimated>,
-    /// Nodes that were executed, though none of these paths goes through them.
+    /// Executed nodes on none of these paths.
     left_out: Vec<Node>,
 }
 
-/// The paths that a function's profile says were executed, or that are estimated from it.
+/// Executed paths of a function's profile, declared or estimated.
 pub(in crate::pass) fn executed<'f>(func: &'f Function, nodes: &Nodes) -> Profiled<'f> {
     let is_declared = func.profiles.iter().any(|profile| matches!(profile, Profile::Path(_)));
     let Some(estimate) = (if is_declared { None } else { Estimate::of(func, nodes) }) else {
@@ -106,7 +104,7 @@ pub(in crate::pass) fn executed<'f>(func: &'f Function, nodes: &Nodes) -> Profil
     Profiled { paths: paths.into_iter().map(path).collect(), estimated: Some(estimated), left_out }
 }
 
-/// Describes the paths; the first of that many are said to be frequent.
+/// Executed paths for inspection, of which the first are frequent.
 pub(in crate::pass) fn told(func: &Function, nodes: &Nodes, frequent: usize) -> (Vec<Path>, Option<Estimated>) {
     let Profiled { paths, estimated, .. } = executed(func, nodes);
     let path = |(place, path): (usize, Executed<'_>)| {
@@ -116,14 +114,14 @@ pub(in crate::pass) fn told(func: &Function, nodes: &Nodes, frequent: usize) -> 
     (paths.into_iter().enumerate().map(path).collect(), estimated)
 }
 
-/// The paths that a function's profile says were executed, or that are estimated from it, the most frequent first, with how
-/// often in lanes.
+/// Executed paths of a function's profile, declared or estimated, the most frequent first, with
+/// their executions in lanes.
 pub fn executed_paths(func: &Function) -> Vec<(Vec<Block>, u64)> {
     let nodes = Nodes::of(&Cfg::compute(func), func);
     executed(func, &nodes).paths.into_iter().map(|path| (path.blocks.into_owned(), path.frequency)).collect()
 }
 
-/// Gives paths other frequencies, as somebody would have it.
+/// Gives paths other frequencies.
 pub(in crate::pass) fn change_frequencies(func: &mut Function, frequencies: &[(Vec<Block>, u64)]) {
     let is_declared = func.profiles.iter().any(|profile| matches!(profile, Profile::Path(_)));
     if !is_declared && !frequencies.is_empty() {
@@ -144,7 +142,8 @@ pub(in crate::pass) fn change_frequencies(func: &mut Function, frequencies: &[(V
 }
 
 fn declared<'f>(func: &'f Function, nodes: &Nodes) -> Vec<Executed<'f>> {
-    // Each once, in the order in which they are declared, and their places by the hashes of their blocks.
+    // Each once, in the order in which they are declared, and their places by the hashes of their
+    // blocks.
     let mut paths: Vec<(&[Block], u64)> = Vec::new();
     let mut places: HashTable<(u64, usize)> = HashTable::new();
     let hasher = DefaultHashBuilder::default();
@@ -170,7 +169,8 @@ fn declared<'f>(func: &'f Function, nodes: &Nodes) -> Vec<Executed<'f>> {
             }
         }
     }
-    // By node: the last one to which it was asked for the way, and the node between them, or that one. Most ask the same.
+    // By node: the last one to which it was asked for the way, and the node between them, or that
+    // one. Most ask the same.
     let mut asked: Vec<[u32; 2]> = vec![[NONE; 2]; nodes.len()];
     let mut between = |from: Node, to: Node| {
         let [known, between] = &mut asked[from];
@@ -196,26 +196,23 @@ fn declared<'f>(func: &'f Function, nodes: &Nodes) -> Vec<Executed<'f>> {
         Executed { blocks: Cow::Borrowed(blocks), nodes: path, frequency }
     };
     let mut executed: Vec<Executed<'f>> = paths.into_iter().map(path).collect();
-    // What is equally frequent has the order of its nodes, which is the same when an edge is split, as that of blocks is not:
-    // or else other paths would be frequent then, and what was refused would gain.
+    // What is equally frequent has the order of its nodes, which is the same when an edge is split,
+    // as that of blocks is not: or else other paths would be frequent then, and what was refused
+    // would gain.
     executed.sort_by(|a, b| b.frequency.cmp(&a.frequency).then_with(|| a.nodes.cmp(&b.nodes)));
     executed
 }
 
-/// The paths that were executed, the most frequent first.
+/// Executed paths, the most frequent first.
 pub(in crate::pass) struct Paths {
     /// Executions of each, in lanes.
     pub frequencies: Vec<u64>,
-    /// How many of the first ones are frequent.
+    /// The number of frequent paths, which come first.
     pub frequent: usize,
-    /// Are they estimated, and how well?
+    /// Quality of the estimate, if they are estimated.
     pub estimated: Option<Estimated>,
     on: PathSets,
     starts: PathSets,
-    /// The nodes in which any begins.
-    starting: FixedBitSet,
-    /// Does any begin in a node that has one way to it? Of those of Ball and Larus none does, declared ones may.
-    pub begin_on_one_way: bool,
     ends: PathSets,
     /// The frequent ones, as a set.
     frequent_ones: FixedBitSet,
@@ -223,8 +220,8 @@ pub(in crate::pass) struct Paths {
 }
 
 impl Paths {
-    /// Paths in a function's profile. `share` (0–1) of all executions are frequent ones. None where it says
-    /// nothing.
+    /// Executed paths of a function's profile, if it has any. Frequent ones cover `share` (0–1) of
+    /// all executions.
     pub fn of(func: &Function, nodes: &Nodes, share: f64) -> Option<Paths> {
         let Profiled { paths: mut executed, estimated, mut left_out } = executed(func, nodes);
         let kept = executed.len().min(MOST_BITS / nodes.len().max(1) / 3);
@@ -251,7 +248,8 @@ impl Paths {
                 ends.insert(last, number);
             }
         }
-        // A path that ends in front of an edge back has taken it, and a block on it that stands there since the profile.
+        // A path that ends before a back edge has taken it, and a block on it that has been
+        // inserted since the profile was measured.
         for last in 0..nodes.len() {
             if is_none(ends.at(last)) {
                 continue;
@@ -271,10 +269,10 @@ impl Paths {
         let frequencies: Vec<u64> = executed.iter().map(|path| path.frequency).collect();
         let mut frequent_ones = FixedBitSet::with_capacity(frequencies.len());
         frequent_ones.insert_range(..frequent);
-        let begin_on_one_way = starting.ones().any(|node| nodes.has_one_way(node));
         let mut frequent_nodes = FixedBitSet::with_capacity(nodes.len());
         frequent_nodes.extend((0..nodes.len()).filter(|&node| !are_disjoint(on.at(node), frequent_ones.as_slice())));
-        // What begins where control comes from one node only has come from there, whether it is declared or not.
+        // What begins where control comes from one node only has come from there, whether it is
+        // declared or not.
         for begun in starting.ones().filter(|&node| !are_disjoint(starts.at(node), frequent_ones.as_slice())) {
             let before = |&node: &Node| nodes.has_one_way(node).then(|| nodes.predecessors(node)[0]);
             let in_front = core::iter::successors(before(&begun), before);
@@ -282,28 +280,12 @@ impl Paths {
         }
         // Of what no path tells nobody can say that it is rare.
         frequent_nodes.extend(left_out.into_iter().filter(|&node| is_none(on.at(node))));
-        Some(Paths {
-            frequencies,
-            frequent,
-            estimated,
-            on,
-            starts,
-            starting,
-            begin_on_one_way,
-            ends,
-            frequent_ones,
-            frequent_nodes,
-        })
+        Some(Paths { frequencies, frequent, estimated, on, starts, ends, frequent_ones, frequent_nodes })
     }
 
-    /// How many there are.
+    /// The number of paths.
     pub fn count(&self) -> usize {
         self.frequencies.len()
-    }
-
-    /// The paths through each node, those that begin there, and those that end there.
-    pub fn tables(&self) -> [&PathSets; 3] {
-        [&self.on, &self.starts, &self.ends]
     }
 
     /// The paths through a node.
@@ -317,8 +299,8 @@ impl Paths {
         self.frequent_ones.as_slice()
     }
 
-    /// The nodes on frequent paths and those from which these must have come, and those that were executed though no path that
-    /// is known goes through them.
+    /// Nodes on frequent paths, nodes from which these must have come, and executed nodes on no
+    /// known path.
     pub fn frequent_nodes(&self) -> &FixedBitSet {
         &self.frequent_nodes
     }
@@ -331,11 +313,6 @@ impl Paths {
     /// The paths that begin in a node.
     pub fn starts(&self, node: Node) -> &[fixedbitset::Block] {
         self.starts.at(node)
-    }
-
-    /// Does a path begin in a node?
-    pub fn any_starts(&self, node: Node) -> bool {
-        self.starting.contains(node)
     }
 
     /// The paths that end in a node.
@@ -354,15 +331,7 @@ impl Paths {
         counted.map(|path| self.frequencies[path] as f64).sum()
     }
 
-    /// Executions of a set of paths, of which the words come.
-    pub fn executions(&self, words: impl Iterator<Item = fixedbitset::Block>) -> f64 {
-        let each = words.enumerate().flat_map(|(place, word)| {
-            ones(&[word]).map(|path| path + place * fixedbitset::Block::BITS as usize).collect::<SmallVec<[usize; 8]>>()
-        });
-        each.map(|path| self.frequencies[path] as f64).sum()
-    }
-
-    /// Executions of something that frequent paths lose and gain, where each path makes so many before and after.
+    /// Executions that frequent paths lose and gain, if each path makes so many before and after.
     pub fn changes(&self, before: &[u32], after: &[u32]) -> (f64, f64) {
         let (mut lost, mut gained) = (0.0, 0.0);
         for path in 0..self.frequent {

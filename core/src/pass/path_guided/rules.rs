@@ -1,4 +1,4 @@
-//! Settings that passes guided by path profiles share: whose executions count, and who pays.
+//! Knobs that both passes have: the executions that count, and who pays.
 
 use alloc::format;
 
@@ -6,39 +6,39 @@ use crate::ir::{Function, WarpCounts};
 use crate::machine::Machine;
 use crate::pass::{Knob, KnobKind, KnobValues, PassError};
 
-/// Which paths are frequent.
+/// The knob for frequent paths.
 pub(in crate::pass) const FP: Knob = Knob {
     name: "fp",
     kind: KnobKind::Number { default: 0.99, min: 0.0, max: 1.0 },
-    help: "share of all executions of paths that the analysed paths cover; others may cost, but not benefit",
+    help: "Set the share of all executions that frequent paths cover; other paths may pay, but not benefit.",
 };
 
-/// Knob for who pays.
+/// The knob for who pays.
 pub(in crate::pass) const COST: Knob = Knob {
     name: "cost",
     kind: KnobKind::Choice { default: "auto", words: &["auto", "path", "warp"] },
-    help: "who pays for an instruction: the path, as in the paper, or the warp; auto: the warp where a `profile warp` counts executions",
+    help: "Charge an instruction to the path, as in the paper, or to the warp; auto: to the warp if a `profile warp` counts executions.",
 };
 
-/// Whose cycles.
+/// The knob for the machine.
 pub(in crate::pass) const MACHINE: Knob = Knob {
     name: "machine",
     kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
-    help: "whose issue costs are counted",
+    help: "Choose the machine whose issue costs count.",
 };
 
 /// Values of these knobs.
 pub(in crate::pass) struct Rules {
-    /// The share (0–1) of executions that are of frequent paths.
+    /// The share (0–1) of executions that frequent paths cover.
     pub share: f64,
-    /// Do warps pay, and not paths?
+    /// Whether warps pay instead of paths.
     pub is_by_warp: bool,
-    /// Whose issue costs are counted.
+    /// The machine whose issue costs are counted.
     pub machine: Machine,
 }
 
 impl Rules {
-    /// For a pass of that name. Fails where warps are to pay that nobody has counted.
+    /// Values for a pass of that name. Fails if warps shall pay without a `profile warp`.
     pub fn of(func: &Function, knobs: &KnobValues, pass: &str) -> Result<Rules, PassError> {
         let is_counted = !WarpCounts::of(func).is_empty();
         let is_by_warp = match knobs.choice(COST.name) {

@@ -1,19 +1,17 @@
-//! Accesses to registers, by node.
+//! Register and memory accesses of each node, as far as they stop a statement.
 //!
 //! ```text
-//! n: x = mul.f32 a, b      of x: first touched at 0, last at 1, last written at 0, not read before it is written
-//!    y = add.f32 x, 1.0    of a: touched at 0, read before it is written
+//! n: x = mul.f32 a, b      x: first touched at 0, last at 1, last written at 0, not read before it is written
+//!    y = add.f32 x, 1.0    a: touched at 0, read before it is written
 //! ```
 //!
-//! The same for memory, of which each [class](super::memory) is something by itself.
+//! Places are positions in the block. A node is scanned at the start and again after a plan changes
+//! it; the list of nodes that touch a register follows. Memory is divided into
+//! [classes](crate::pass::path_guided::memory) once, at the start: an instruction keeps its class
+//! wherever it moves, because its address keeps its value.
 //!
-//! The same in short by register ([`touching`](super::touching)).
-//!
-//! Kept while the function changes ([`moves`](super::moves)): places are numbers with room between them, so that what is put
-//! in gets one of its own, and the others keep theirs.
-//!
-//! Linear; what a question about one node takes is said with its [signature](super::signature), of which mostly one bit says that
-//! it does not touch the register.
+//! Cost: O(instructions) for the scans; a query about a node and a register is a binary search in
+//! the node.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,50 +19,33 @@ use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
-use super::memory::{Access, Classes, Effects, is_changing_load, may_change_memory};
-use super::signature::{Signature, rank};
-use super::touching::{self, AllTouching, Touched, Touching, tell};
-use crate::ir::{Block, Function, Inst, Module, Reg};
+use crate::ir::{Block, Flags, Function, Inst, Module, Reg};
+use crate::pass::path_guided::memory::{Memory, Reads};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// No place.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// Between the places of one instruction and the next, in functions that are not so large that there are not enough numbers. Less
-/// where debugging, so that tests see places run out.
-const STEP: u32 = if cfg!(debug_assertions) { 8 } else { 256 };
-
-/// Instructions of functions that are so large.
-const TOO_MANY: usize = 1 << 22;
-
-/// Registers that may come to be touched in a node before what is known of it moves to make room.
-const ROOM: usize = 2;
-
-/// As many steps lie in front of a terminator, where most of what is put in comes.
-const STEPS_TO_TERMINATOR: u32 = 64;
-
-/// The instructions of a block that touch a register, by their places.
+/// Accesses of a block to a register, by their places.
 #[derive(Clone, Copy)]
 pub(super) struct Touches {
-    pub(super) reg: Reg,
+    pub reg: Reg,
     pub first: u32,
-    /// [`NOWHERE`] where none writes it, as the last.
+    /// The first write, or [`NOWHERE`].
     pub first_write: u32,
     pub last: u32,
+    /// The last write, or [`NOWHERE`].
     pub last_write: u32,
-    /// The one that writes it last, if any does.
+    /// The instruction of the last write, if any.
     pub last_writer: Inst,
-    /// Is it read before it is written without a guard?
+    /// Whether it is read before it is written without a guard.
     pub is_read_first: bool,
-    /// Is it written without a guard?
+    /// Whether it is written without a guard.
     pub is_overwritten: bool,
-    /// Entry of the register's list for it.
-    pub(super) told: u8,
 }
 
 impl Touches {
-    /// Those of a register which that instruction is the first to touch.
-    pub(super) fn first(reg: Reg, place: u32, inst: Inst) -> Touches {
+    fn new(reg: Reg, place: u32, inst: Inst) -> Touches {
         Touches {
             reg,
             first: place,
@@ -74,406 +55,200 @@ impl Touches {
             last_writer: inst,
             is_read_first: false,
             is_overwritten: false,
-            told: 0,
         }
     }
 
-    /// Returns the short form.
-    fn in_short(&self) -> u8 {
-        let is_written = self.last_write != NOWHERE;
-        let is_written_once = is_written && self.first_write == self.last_write;
-        let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
-        bit(self.is_read_first, Touching::READ_FIRST)
-            | bit(self.is_overwritten, Touching::OVERWRITTEN)
-            | bit(is_written, Touching::WRITTEN)
-            | bit(is_written_once, Touching::WRITTEN_ONCE)
-    }
-
-    /// Tells the list of the register what the node does to it now.
-    pub(super) fn tell(&mut self, node: Node, touching: &mut [AllTouching]) {
-        let bits = self.in_short();
-        if core::mem::replace(&mut self.told, bits) != bits {
-            tell(&mut touching[self.reg.index()], node, bits);
-        }
-    }
-
-    /// Tells it that the node no longer touches it.
-    pub(super) fn tell_no_more(self, node: Node, touching: &mut [AllTouching]) {
-        tell(&mut touching[self.reg.index()], node, 0);
-    }
-
-    /// The register.
-    pub fn reg(&self) -> Reg {
-        self.reg
-    }
-
-    /// Does what touches it last write it?
+    /// Whether the last access is a write.
     pub fn is_written_last(&self) -> bool {
         self.last == self.last_write
     }
+
+    fn is_written(&self) -> bool {
+        self.last_write != NOWHERE
+    }
 }
 
-/// Accesses of a block to registers.
+/// Accesses of one block.
 #[derive(Clone, Default)]
-pub(super) struct Sites {
-    /// In the order of the registers' [ranks](rank).
-    pub(super) touches: Vec<Touches>,
-    /// How many instructions it has.
-    pub(super) count: u32,
-}
-
-/// And to memory.
-#[derive(Clone, Default)]
-pub(super) struct OnMemory {
-    /// Access at each place.
-    pub(super) accesses: Vec<Access>,
-    pub(super) effects: Effects,
+struct NodeAccesses {
+    /// Touched registers, in their order.
+    touches: Vec<Touches>,
+    /// Memory tracks that the block changes, with the first and the last place.
+    effects: SmallVec<[(usize, u32, u32); 1]>,
 }
 
 /// See the file's head.
 pub(super) struct Accesses {
-    /// Sites of each node.
-    pub(super) sites: Vec<Sites>,
-    /// Memory accesses of each node: rarely read, so that the others are near each other.
-    pub(super) on_memory: Vec<OnMemory>,
-    /// Signature of each node's registers. Most queries are about registers that a node does not touch.
-    pub(super) signatures: Vec<Signature>,
-    /// Accesses of each register.
-    pub(super) touching: Vec<AllTouching>,
-    /// Place of each instruction among those of its block; 0 for those without one.
-    pub(super) places: Vec<u32>,
-    /// From one place to the next.
-    step: u32,
-    /// Registers that some node has read before it had written them in all lanes.
-    pub(super) read_first: FixedBitSet,
-    /// Accesses of each register in the current block, new ones after known ones.
-    place_of: Vec<u32>,
-    /// Those that are new, and in which order they are to stand: by their registers' ranks, with their places here.
-    found: Vec<Touches>,
-    order: Vec<u64>,
-    pub(super) classes: Classes,
-    /// Registers that some load has written of memory that may be written.
-    pub(super) loaded: FixedBitSet,
-    /// Has some instruction been looked at that writes memory?
-    writes_memory: bool,
-    /// Can a load leave its node? If none can, nobody asks about memory.
-    pub(super) needs_classes: bool,
-    /// Nodes of which all was looked at again.
-    pub(super) is_whole: FixedBitSet,
-    /// Number of moves into each node, while that is counted.
-    pub(super) moves_of: Vec<u8>,
+    of_node: Vec<NodeAccesses>,
+    /// Nodes that touch each register, in order.
+    touching: Vec<SmallVec<[u32; 4]>>,
+    /// Registers that some node has read before writing them in all lanes.
+    read_first: FixedBitSet,
+    /// Registers that have become such since the last update.
+    crossing: Vec<Reg>,
+    memory: Memory,
+    /// Index of each register's touches during a scan, or [`NOWHERE`].
+    index_of: Vec<u32>,
 }
 
 impl Accesses {
-    /// Collects the accesses of a function.
+    /// Scans a function.
     pub fn of(module: &Module, func: &Function, nodes: &Nodes) -> Accesses {
         let mut accesses = Accesses {
-            sites: vec![Sites::default(); nodes.len()],
-            on_memory: vec![OnMemory::default(); nodes.len()],
-            signatures: vec![Signature::default(); nodes.len()],
+            of_node: vec![NodeAccesses::default(); nodes.len()],
             touching: Vec::new(),
-            places: Vec::new(),
-            step: if func.insts.len() < TOO_MANY { STEP } else { 1 },
             read_first: FixedBitSet::new(),
-            place_of: Vec::new(),
-            found: Vec::new(),
-            order: Vec::new(),
-            classes: Classes::unknown(),
-            loaded: FixedBitSet::new(),
-            writes_memory: false,
-            needs_classes: false,
-            is_whole: FixedBitSet::with_capacity(nodes.len()),
-            moves_of: vec![0; nodes.len()],
+            crossing: Vec::new(),
+            memory: Memory::of(module, func, nodes),
+            index_of: Vec::new(),
         };
-        accesses.fit(func);
+        accesses.grow(func);
         for node in 0..nodes.len() {
-            accesses.look_at(func, nodes, node);
+            accesses.scan(func, nodes, node);
+            for touches in &accesses.of_node[node].touches {
+                accesses.touching[touches.reg.index()].push(node as u32);
+            }
         }
-        if accesses.needs_classes {
-            accesses.classify(module, func);
-        }
+        accesses.crossing.clear();
         accesses
     }
 
-    /// Are the classes those that would be found now?
-    pub(super) fn are_classes_right(&self, module: &Module, func: &Function) -> bool {
-        let memory = self.memory();
-        !self.needs_classes || Classes::of(module, func, self, &memory).are_like(&self.classes, &memory)
-    }
-
-    /// All instructions that have to do with memory.
-    fn memory(&self) -> Vec<Inst> {
-        self.on_memory.iter().flat_map(|here| &here.accesses).map(|access| access.inst).collect()
-    }
-
-    /// Finds the classes of memory anew. Are they others than they were?
-    pub(super) fn classify(&mut self, module: &Module, func: &Function) -> bool {
-        let is_new = match self.writes_memory && !self.loaded.is_clear() {
-            true => {
-                let memory = self.memory();
-                let classes = Classes::of(module, func, self, &memory);
-                let is_new = !classes.are_like(&self.classes, &memory);
-                self.classes = classes;
-                is_new
+    /// Scans changed nodes again. Gives the registers that may be live between nodes from now on.
+    pub fn update(&mut self, func: &Function, nodes: &Nodes, changed: &[Node]) -> Vec<Reg> {
+        self.grow(func);
+        for &node in changed {
+            let before = core::mem::take(&mut self.of_node[node].touches);
+            self.scan(func, nodes, node);
+            let after = &self.of_node[node].touches;
+            let is_in = |all: &[Touches], reg: Reg| all.binary_search_by_key(&reg, |touches| touches.reg).is_ok();
+            for reg in before.iter().map(|touches| touches.reg).filter(|&reg| !is_in(after, reg)) {
+                let all = &mut self.touching[reg.index()];
+                if let Ok(index) = all.binary_search(&(node as u32)) {
+                    all.remove(index);
+                }
             }
-            // Nobody asks which memory it is.
-            false => {
-                self.classes = Classes::none();
-                false
+            for reg in after.iter().map(|touches| touches.reg).filter(|&reg| !is_in(&before, reg)) {
+                let all = &mut self.touching[reg.index()];
+                all.insert(all.partition_point(|&other| (other as Node) < node), node as u32);
             }
-        };
-        for here in self.on_memory.iter_mut().filter(|here| !here.accesses.is_empty()) {
-            here.effects = Effects::of(&self.classes, &here.accesses);
         }
-        is_new
+        core::mem::take(&mut self.crossing)
     }
 
-    /// The registers that are loaded from memory that may be written.
-    pub fn loaded<'a>(&'a self, func: &'a Function) -> impl Iterator<Item = Reg> + 'a {
-        let all = self.on_memory.iter().flat_map(|here| &here.accesses).map(|access| &func.insts[access.inst]);
-        all.filter(|data| is_changing_load(data)).flat_map(|data| data.dsts.iter().copied())
+    /// Gives a copy of a load the memory of its origin.
+    pub fn copies(&mut self, copy: Inst, origin: Inst) {
+        self.memory.copies(copy, origin);
     }
 
-    /// There are as many registers and instructions as the function has now.
-    pub(super) fn fit(&mut self, func: &Function) {
-        self.places.resize(func.insts.len(), 0);
+    fn grow(&mut self, func: &Function) {
         self.touching.resize(func.regs.len(), SmallVec::new());
-        self.place_of.resize(func.regs.len(), NOWHERE);
+        self.index_of.resize(func.regs.len(), NOWHERE);
         self.read_first.grow(func.regs.len());
-        self.loaded.grow(func.regs.len());
     }
 
-    /// Looks at a node.
-    pub(super) fn look_at(&mut self, func: &Function, nodes: &Nodes, node: Node) {
-        let Accesses {
-            sites,
-            on_memory,
-            signatures,
-            touching,
-            places,
-            step,
-            read_first,
-            place_of,
-            found,
-            order,
-            loaded,
-            writes_memory,
-            needs_classes,
-            ..
-        } = self;
-        found.clear();
+    fn scan(&mut self, func: &Function, nodes: &Nodes, node: Node) {
         let Some(block) = nodes.block(node) else { return };
-        let Sites { touches: known, count } = &mut sites[node];
-        let memory = &mut on_memory[node].accesses;
-        memory.clear();
-        // What is touched again keeps its place.
-        for (place, touches) in known.iter_mut().enumerate() {
-            place_of[touches.reg.index()] = place as u32;
-            touches.first = NOWHERE;
-        }
-        let mut all = (known, found);
-        let mut place = 0u32;
-        *count = 0;
-        for inst in func.block_insts(block) {
-            let data = &func.insts[inst];
-            place = place.saturating_add(*step);
-            if data.is_terminator() {
-                place = place.saturating_add((STEPS_TO_TERMINATOR - 1) * *step);
+        let Accesses { of_node, index_of, memory, read_first, crossing, .. } = self;
+        let NodeAccesses { touches: found, effects } = &mut of_node[node];
+        found.clear();
+        effects.clear();
+        let mut touch = |found: &mut Vec<Touches>, reg: Reg, place: u32, inst: Inst| {
+            let index = &mut index_of[reg.index()];
+            if *index == NOWHERE {
+                *index = found.len() as u32;
+                found.push(Touches::new(reg, place, inst));
             }
-            places[inst.index()] = place;
-            *count += 1;
-            // What an instruction reads it reads before it writes.
+            found[*index as usize].last = place;
+            *index as usize
+        };
+        for (place, inst) in func.block_insts(block).enumerate() {
+            let (place, data) = (place as u32, &func.insts[inst]);
+            // An instruction reads before it writes.
             data.for_each_use(|reg| {
-                let touches = touched(&mut all, place_of, reg, place, inst);
-                touches.is_read_first |= !touches.is_overwritten;
+                let index = touch(found, reg, place, inst);
+                found[index].is_read_first |= !found[index].is_overwritten;
             });
             for &reg in &data.dsts {
-                let touches = touched(&mut all, place_of, reg, place, inst);
+                let index = touch(found, reg, place, inst);
+                let touches = &mut found[index];
                 touches.first_write = touches.first_write.min(place);
                 (touches.last_write, touches.last_writer) = (place, inst);
                 touches.is_overwritten |= data.guard.is_none();
             }
-            let (is_load, may_change) = (is_changing_load(data), may_change_memory(data.opcode.op));
-            if is_load || may_change {
-                memory.push(Access { place, inst, may_change });
-            }
-            *writes_memory |= data.opcode.op.writes_memory();
-            if is_load {
-                for dst in &data.dsts {
-                    loaded.insert(dst.index());
-                    *needs_classes |= read_first.contains(dst.index());
+            let change = memory.change(inst);
+            // A load before a release must not move after it.
+            let release = change.filter(|_| data.opcode.has(Flags::RELEASE)).map(|_| memory.barriers());
+            for track in change.into_iter().chain(release) {
+                match effects.iter_mut().find(|effect| effect.0 == track) {
+                    Some((_, _, last)) => *last = place,
+                    None => effects.push((track, place, place)),
                 }
             }
         }
-        let (known, found) = all;
-        let mut signature = Signature::default();
-        let mut leave = |touches: &mut Touches| {
-            place_of[touches.reg.index()] = NOWHERE;
-            let is_touched = touches.first != NOWHERE;
-            if !is_touched {
-                touches.tell_no_more(node, touching);
-            } else {
-                touches.tell(node, touching);
-                signature = signature.and(Signature::of(touches.reg));
-                if touches.is_read_first {
-                    read_first.insert(touches.reg.index());
-                    *needs_classes |= loaded.contains(touches.reg.index());
-                }
+        for touches in &*found {
+            index_of[touches.reg.index()] = NOWHERE;
+            if touches.is_read_first && !read_first.put(touches.reg.index()) {
+                crossing.push(touches.reg);
             }
-            is_touched
-        };
-        known.retain_mut(&mut leave);
-        found.iter_mut().for_each(|touches| _ = leave(touches));
-        signatures[node] = signature;
-        if found.is_empty() {
-            return;
         }
-        // Numbers are sorted sooner than what they stand for.
-        order.clear();
-        let numbers = found.iter().enumerate();
-        order.extend(numbers.map(|(place, touches)| u64::from(rank(touches.reg)) << 32 | place as u64));
-        order.sort_unstable();
-        let new = |number: u64| found[number as u32 as usize];
-        if known.is_empty() {
-            known.reserve_exact(order.len() + ROOM);
-            known.extend(order.iter().map(|&number| new(number)));
-            return;
-        }
-        // What is new comes among what is known from the end on, so that each is moved once.
-        let (mut from, mut to) = (known.len(), known.len() + found.len());
-        known.resize(to, found[0]);
-        for &number in order.iter().rev() {
-            let new = new(number);
-            while from > 0 && rank(known[from - 1].reg) > rank(new.reg) {
-                (from, to) = (from - 1, to - 1);
-                known[to] = known[from];
-            }
-            to -= 1;
-            known[to] = new;
-        }
+        found.sort_unstable_by_key(|touches| touches.reg);
     }
 
-    /// Accesses of a node to the registers that are written by their last access there.
+    /// Registers that the last access of a node to them writes.
     pub fn written_last(&self, node: Node) -> impl Iterator<Item = &Touches> + '_ {
-        self.sites[node].touches.iter().filter(|touches| touches.is_written_last())
+        self.of_node[node].touches.iter().filter(|touches| touches.is_written_last())
     }
 
-    /// May a node touch one of these registers?
-    #[inline]
-    pub fn may_touch(&self, node: Node, regs: Signature) -> bool {
-        self.signatures[node].meets(regs)
-    }
-
-    /// Access of a node to a register.
-    #[inline]
+    /// Accesses of a node to a register.
     pub fn touches(&self, node: Node, reg: Reg) -> Option<&Touches> {
-        if !self.may_touch(node, Signature::of(reg)) || touching::touches_not(&self.touching[reg.index()], node) {
-            return None;
-        }
-        self.find(node, reg)
+        let touches = &self.of_node[node].touches;
+        touches.binary_search_by_key(&reg, |touches| touches.reg).ok().map(|index| &touches[index])
     }
 
-    /// Access of a node to a register that it is known to touch.
-    #[inline]
-    pub fn touches_of(&self, node: Node, reg: Reg) -> Option<&Touches> {
-        let found = self.find(node, reg);
-        debug_assert!(found.is_some(), "it touches it");
-        found
-    }
-
-    #[inline]
-    fn find(&self, node: Node, reg: Reg) -> Option<&Touches> {
-        let touches = &self.sites[node].touches;
-        self.signatures[node].find(touches, reg, Touches::reg).ok().map(|place| &touches[place])
-    }
-
-    /// The nodes that touch a register, and perhaps some that no longer do.
-    pub fn touching(&self, reg: Reg) -> impl DoubleEndedIterator<Item = Touching> + ExactSizeIterator + '_ {
-        self.touching[reg.index()].iter().copied()
-    }
-
-    /// Accesses of many nodes to one register.
-    pub fn touched(&self, reg: Reg) -> Touched<'_> {
-        let Accesses { touching, signatures, .. } = self;
-        Touched::new(&touching[reg.index()], signatures, Signature::of(reg))
-    }
-
-    /// The first and last place of what may write what a load reads, or waits for others.
-    pub fn effects(&self, node: Node, load: Inst) -> Option<(u32, u32)> {
-        self.on_memory[node].effects.on(&self.classes, load)
-    }
-
-    /// May a register be live between nodes: has any read it before it had written it in all lanes?
-    pub fn may_cross(&self, reg: Reg) -> bool {
-        self.read_first.contains(reg.index())
-    }
-
-    /// How many instructions a node has.
-    pub fn count(&self, node: Node) -> usize {
-        self.sites[node].count as usize
-    }
-
-    /// The instruction of a block that has a place.
-    pub fn at(&self, func: &Function, block: Block, place: u32) -> Option<Inst> {
-        func.block_insts(block).find(|inst| self.places[inst.index()] == place)
-    }
-
-    /// How many nodes there are.
-    pub fn nodes(&self) -> usize {
-        self.sites.len()
-    }
-
-    /// How many registers there are.
-    pub fn registers(&self) -> usize {
-        self.touching.len()
+    /// The nodes that touch a register, in order.
+    pub fn touching(&self, reg: Reg) -> impl Iterator<Item = (Node, &Touches)> + '_ {
+        let nodes = self.touching[reg.index()].iter().map(|&node| node as Node);
+        nodes.filter_map(move |node| Some((node, self.touches(node, reg)?)))
     }
 
     /// The nodes that write a register, in order.
-    pub fn writers(&self, reg: Reg) -> impl Iterator<Item = Touching> + '_ {
-        self.touching(reg).filter(|touching| touching.is_written())
+    pub fn writers(&self, reg: Reg) -> impl Iterator<Item = (Node, &Touches)> + '_ {
+        self.touching(reg).filter(|(_, touches)| touches.is_written())
     }
 
     /// The only node that writes a register, if it does so once.
     pub fn only_writer(&self, reg: Reg) -> Option<Node> {
         let mut writers = self.writers(reg);
         match (writers.next(), writers.next()) {
-            (Some(only), None) if only.is_written_once() => Some(only.node()),
+            (Some((node, only)), None) if only.first_write == only.last_write => Some(node),
             _ => None,
         }
     }
 
-    /// Does each register's list say what nodes do to it, and nothing else?
-    pub(super) fn are_lists_right(&self) -> bool {
-        let is_right = |reg: Reg, touching: Touching| {
-            let bits = self.touches(touching.node(), reg).map(|touches| (touches.in_short(), touches.told));
-            touching == Touching::new(touching.node(), bits.map_or(0, |(bits, _)| bits))
-                && bits.is_none_or(|(bits, told)| bits != 0 && bits == told)
-        };
-        let all = self.touching.iter().enumerate();
-        let touching = all.clone().map(|(_, all)| all.iter().filter(|touching| !touching.is_nothing()).count());
-        touching.sum::<usize>() == self.sites.iter().map(|site| site.touches.len()).sum::<usize>()
-            && all.into_iter().all(|(reg, all)| all.iter().all(|&touching| is_right(Reg::new(reg), touching)))
+    /// Memory that a load reads, if it may change.
+    pub fn reads(&self, load: Inst) -> Option<Reads> {
+        self.memory.reads(load)
     }
-}
 
-/// The touches of a register, of which that instruction is one: among those that are known of the node, or those that are new.
-fn touched<'a>(
-    (known, new): &'a mut (&mut Vec<Touches>, &mut Vec<Touches>),
-    place_of: &mut [u32],
-    reg: Reg,
-    place: u32,
-    inst: Inst,
-) -> &'a mut Touches {
-    let number = &mut place_of[reg.index()];
-    if *number == NOWHERE {
-        *number = (known.len() + new.len()) as u32;
-        new.push(Touches::first(reg, place, inst));
+    /// The first and the last place in a node that may change what is read.
+    pub fn effects(&self, node: Node, reads: Reads) -> Option<(u32, u32)> {
+        let effects = &self.of_node[node].effects;
+        let on_tracks = self.memory.tracks(reads).filter_map(|track| effects.iter().find(|effect| effect.0 == track));
+        on_tracks.map(|&(_, first, last)| (first, last)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
-    let number = *number as usize;
-    let touches = if number < known.len() { &mut known[number] } else { &mut new[number - known.len()] };
-    if touches.first == NOWHERE {
-        *touches = Touches { told: touches.told, ..Touches::first(reg, place, inst) };
+
+    /// Whether a register may be live between nodes.
+    pub fn may_cross(&self, reg: Reg) -> bool {
+        self.read_first.contains(reg.index())
     }
-    touches.last = place;
-    touches
+
+    /// The instruction at a place of a block.
+    pub fn at(&self, func: &Function, block: Block, place: u32) -> Option<Inst> {
+        func.block_insts(block).nth(place as usize)
+    }
+
+    /// The number of registers.
+    pub fn registers(&self) -> usize {
+        self.touching.len()
+    }
 }

@@ -24,8 +24,9 @@ use alloc::vec::Vec;
 use fixedbitset::FixedBitSet;
 
 use super::hoisting::{Hoisted, Placement, Region, Way};
+use crate::pass::path_guided::balance::{Balance, executions};
 use crate::pass::path_guided::nodes::Nodes;
-use crate::pass::path_guided::path_sets::{PathSets, add, add_difference, are_disjoint, keep, ones};
+use crate::pass::path_guided::path_sets::{PathSets, add, add_difference, are_disjoint, keep};
 use crate::pass::path_guided::paths::Paths;
 
 /// Branches of a region that are decided on; evaluations stop at others.
@@ -173,7 +174,6 @@ impl Weighed {
         let before = evaluations(region, paths, &region.placement(&region.hoisted(enabled)));
         let placement = region.placement(&hoisted);
         let after = evaluations(region, paths, &placement);
-        let (benefit_paths, cost_paths) = paths.changes(&before, &after);
         // Of paths that are not frequent only that matters whether they need the value.
         let mut rare = paths.none();
         if paths.frequent < paths.frequencies.len() {
@@ -184,7 +184,7 @@ impl Weighed {
                 rare.union_with(&here);
             }
         }
-        let cost_paths = cost_paths + paths.frequency(&rare, false) - paths.frequency(&rare, true);
+        let Balance { benefit_paths, cost_paths } = Balance::of(paths, &before, &after, &rare);
         let (benefit, cost) = (cycles * benefit_paths, cycles * cost_paths);
         let decision = Decision { split, together, benefit_paths, cost_paths, benefit, cost };
         Some(Weighed { decision, enabled: with_these, hoisted, placement, before, after, rare })
@@ -252,10 +252,6 @@ impl Sets {
 
 /// How often each path evaluates the expression, where it may be redundant or is inserted.
 fn evaluations(region: &Region, paths: &Paths, placement: &Placement) -> Vec<u32> {
-    let mut counts = vec![0; paths.frequencies.len()];
     let staying = placement.staying.iter().map(|&place| region.members[place].node);
-    for node in placement.inserted.iter().copied().chain(staying) {
-        ones(paths.on(node)).for_each(|path| counts[path] += 1);
-    }
-    counts
+    executions(paths, placement.inserted.iter().copied().chain(staying))
 }

@@ -12,12 +12,13 @@
 //! Source of the terms and sets: Gupta, Berson and Fang 1997.
 
 mod moments;
+pub mod survey;
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::survey::{Detail, Join, JoinVerdict, Question, Survey, Surveyed, Times, Weighed, survey};
+use self::survey::{Detail, Join, JoinVerdict, Question, Survey, Surveyed, Times, Weighed, survey};
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Block, Function, Inst, Module};
 use crate::pass::path_guided::inspect::words::{name, sign, together, warp_cycles};

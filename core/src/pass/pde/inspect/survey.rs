@@ -1,5 +1,5 @@
-//! The executed paths of a program as it is, its statements with their verdicts, and how one of them would sink: for people
-//! who look before the pass does anything.
+//! Survey of a program before the pass: executed paths, statements with verdicts, and the way of
+//! one of them.
 //!
 //! ```text
 //! paths        freq   x = s at n5:  available  removable  benefit  cost       joins   n5   150 · T[s] > 100 · T[p?s]
@@ -7,9 +7,8 @@
 //! n1 n3 n5 n8    50                 0          0          0        1          flood   n2 ▸ n5 ▸ n8 ▸ n9    lands in n11
 //! ```
 //!
-//! It looks with the pass's own eyes: the same region, the same sets, the same decisions, the same sentences. Nothing is
-//! computed a second way, so that what is told here is what the pass does next; [`carried_out`] is what the program
-//! is then.
+//! Regions, sets, decisions and sentences are those of the pass itself. [`carried_out`] is the
+//! program after the statement has sunk.
 
 use alloc::format;
 use alloc::string::String;
@@ -17,18 +16,18 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 use fixedbitset::FixedBitSet;
 
-use super::accesses::Accesses;
-use super::benefit::{Decision, Manner, Sets, Weighing};
-use super::course::Course;
-use super::frequent::Frequent;
-use super::plan::{Plan, Planner, Refused, Scratch, Seen, Terms, Told};
-use super::region::{Delayed, Landing, Region};
-use super::rounds::{Claims, Marks};
-use super::sinking::Behind;
-use super::statements::{Catalogue, Statement, may_sink};
-use super::{Rules, applied};
+use super::super::Rules;
+use super::super::accesses::{Accesses, NOWHERE};
+use super::super::benefit::{Decision, DecisionRules, Weighing};
+use super::super::plan::{Notes, Plan, Planner, Scratch, Step};
+use super::super::predicate::Sinking;
+use super::super::region::{Delayed, Flags, Landing, Region, SearchResult};
+use super::super::remarks::applied;
+use super::super::rounds::Claims;
+use super::super::sets::Sets;
+use super::super::statements::{Catalogue, FrequentNodes, Statement, may_sink};
 use crate::graph::Cfg;
-use crate::ir::{Block, Func, Function, Guard, Inst, Module, Reg, WarpCounts};
+use crate::ir::{Block, Func, Function, Guard, Inst, Module, WarpCounts};
 use crate::pass::Settings;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::{Paths, change_frequencies, told};
@@ -36,35 +35,35 @@ use crate::text::instruction_text;
 use crate::trace::{NoTrace, Remark};
 use crate::view::{Analyses, View};
 
-pub use super::benefit::Times;
-pub use super::plan::Spot;
+pub use super::super::benefit::Times;
+pub use super::super::plan::Spot;
 pub use crate::pass::path_guided::paths::{Estimated, Path, executed_paths};
 
-/// Request of a survey.
+/// Subject of a survey.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Question<'a> {
-    /// An instruction of the statement whose way is told; none is the one that sinks next.
+    /// An instruction of the statement whose way is wanted; None for the one that sinks next.
     pub wanted: Option<Inst>,
-    /// Frequencies of paths that are other than the profile says.
+    /// Frequencies of paths that replace those of the profile.
     pub frequencies: &'a [(Vec<Block>, u64)],
-    /// Warp counts from elsewhere: their cycles are reported where paths decide, too.
+    /// Counted executions of warps, to show their cycles when paths pay, too.
     pub warps: Option<&'a WarpCounts>,
 }
 
-/// A round of the pass, looked at.
+/// A round of the pass.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Survey {
     /// The executed paths, the most frequent first.
     pub paths: Vec<Path>,
-    /// Are they estimated from edges that were counted, and how well?
+    /// Quality of the estimate, if paths are estimated.
     pub estimated: Option<Estimated>,
-    /// Do warps pay rather than paths?
+    /// Whether warps pay instead of paths.
     pub is_by_warp: bool,
     /// Statements that may sink, in the order in which the pass considers them.
     pub statements: Vec<Surveyed>,
-    /// The statements that the pass would sink in this round, by their places in that list.
+    /// Statements that sink in this round, as indices of that list.
     pub round: Vec<usize>,
-    /// How the statement that was asked for sinks, or why it does not.
+    /// The way of the wanted statement.
     pub detail: Option<Detail>,
     /// Why the pass cannot run.
     pub refused: Option<String>,
@@ -75,7 +74,7 @@ pub struct Survey {
 pub struct Surveyed {
     /// Equal instructions, which sink together.
     pub occurrences: Vec<Inst>,
-    /// Does it sink?
+    /// Whether it sinks.
     pub passes: bool,
     /// The rule that decided, as the pass's remarks call it.
     pub rule: &'static str,
@@ -83,35 +82,35 @@ pub struct Surveyed {
     pub verdict: String,
 }
 
-/// How a statement sinks.
+/// The way of a statement.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Detail {
-    /// The statement, by its place in [`Survey::statements`]; none for an instruction that is none.
+    /// The index in [`Survey::statements`]; None for an instruction that cannot sink.
     pub statement: Option<usize>,
-    /// Why it is none.
+    /// Why it cannot sink.
     pub why_none: String,
     /// T[s], T[p?s] and T[p].
     pub times: Times,
-    /// The joins that it could come to, in the order in which they are decided.
+    /// Joins of the region, in the order of the decisions.
     pub joins: Vec<Join>,
-    /// Places where it is delayed, in the order in which that spreads.
+    /// Positions at which it is delayed, in the order of the spread.
     pub flood: Vec<Flooded>,
     /// Landings.
     pub landings: Vec<Landed>,
-    /// The predicate under which it lands somewhere.
+    /// The predicate of partial landings.
     pub predicate: Option<Predicate>,
     /// Cycles of all warps, before and after.
     pub warp_cycles: Option<(f64, f64)>,
 }
 
-/// A join on the way of a statement. Sets are of paths, by their places in [`Survey::paths`], in ascending order.
+/// A join on the way of a statement. Sets hold ascending indices of [`Survey::paths`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Join {
     /// The block.
     pub block: Block,
-    /// Verdict of the join.
+    /// The decision.
     pub verdict: JoinVerdict,
-    /// It and the joins that are enabled with it: J(n).
+    /// The join and those that are enabled with it: J(n).
     pub together: Vec<Block>,
     /// The paths through it.
     pub on: Vec<usize>,
@@ -121,16 +120,15 @@ pub struct Join {
     pub removable: Vec<usize>,
     /// Paths that lose an execution if all of J(n) are passed.
     pub benefits: Vec<usize>,
-    /// Paths that gain one.
+    /// Paths that gain an execution.
     pub costs: Vec<usize>,
-    /// The figures, where it was weighed.
+    /// The figures, if it was weighed.
     pub weighed: Option<Weighed>,
-    /// Benefit as the paper counts it.
+    /// The benefit as the paper counts it.
     pub printed: Option<Printed>,
 }
 
-/// The benefit of a join if no last trip of a loop needed the statement behind the loop: more than the true one where some
-/// do, or where paths do not tell.
+/// Benefit of a join if no last trip of a loop needed the statement after the loop.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Printed {
     /// Executions that frequent paths would lose.
@@ -139,30 +137,30 @@ pub struct Printed {
     pub benefit: f64,
 }
 
-/// Verdict about a join.
+/// Decision about a join.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JoinVerdict {
-    /// The statement comes on all ways: it passes without a predicate.
+    /// Passed without a predicate: the statement arrives on all edges.
     Plain,
     /// Passed with a predicate: it pays.
     Enabled,
     /// Passed, as an earlier one needs it.
     EnabledWith(Block),
-    /// Passed, as the statement comes on all ways once it passes others with a predicate.
+    /// Passed, since the statement arrives on all edges once it passes others.
     PastOthers,
-    /// It costs more.
+    /// Refused: it costs more.
     Cost,
-    /// Paths would gain by it, warps would not.
+    /// Refused: paths would gain, warps would not.
     Warps,
-    /// No path that may benefit would.
+    /// Refused: no frequent path would benefit.
     NoBenefit,
-    /// The statement does not come here.
+    /// Not reached by the statement.
     NotReached,
-    /// Obstacle in the block, or a result that is dead there.
+    /// End of the way: the block stops the statement, or its result is dead there.
     Ends,
-    /// Control comes back here.
+    /// Target of a back edge.
     LoopHead,
-    /// There is no profile, or predicates are not wanted.
+    /// Refused without a profile, or without predicates.
     NoProfile,
 }
 
@@ -173,11 +171,11 @@ pub struct Weighed {
     pub benefit_paths: f64,
     /// Executions that paths gain.
     pub cost_paths: f64,
-    /// The former's cycles.
+    /// Cycles of the lost executions.
     pub benefit: f64,
-    /// The latter's.
+    /// Cycles of the gained executions.
     pub cost: f64,
-    /// Times of one execution.
+    /// Cycles of one execution.
     pub times: Times,
 }
 
@@ -190,66 +188,66 @@ pub enum Position {
     Edge(Block, Block),
 }
 
-/// A place where a statement is delayed.
+/// A position at which a statement is delayed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flooded {
-    /// Position of the place.
+    /// The position.
     pub position: Position,
-    /// In which wave it comes there, from 0.
+    /// The wave of its arrival, from 0.
     pub wave: usize,
-    /// The instruction from which it comes, if it stands there.
+    /// The instruction, if the statement is in this block.
     pub occurrence: Option<Inst>,
     /// The instruction that stops it.
     pub stop: Option<Inst>,
-    /// Does it come on some ways only?
+    /// Whether it arrives on some paths only.
     pub is_partial: bool,
-    /// Does it end at the entry, as its result is dead there?
+    /// Whether it ends at the entry, because its result is dead there.
     pub is_dead: bool,
 }
 
-/// Landing of a statement.
+/// A landing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Landed {
-    /// Place of the landing.
+    /// The point.
     pub spot: Spot,
-    /// Is it needed there? Else it is dropped.
+    /// Whether the result is needed there; else the statement is dropped.
     pub is_live: bool,
-    /// Does it need the predicate?
+    /// Whether it is under the predicate.
     pub is_partial: bool,
 }
 
 /// The predicate of a statement that lands.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Predicate {
-    /// The program's own.
+    /// A predicate of the program.
     Known(Guard),
-    /// A new one: false at the beginning of these blocks, true where the statement stands, false again at these places.
+    /// A new predicate, true where the statement was.
     New {
-        /// False in front of everything.
+        /// Blocks at whose beginning it becomes false.
         begins: Vec<Block>,
-        /// False again.
+        /// Points at which it becomes false again.
         clears: Vec<Spot>,
     },
 }
 
 /// Surveys a function as it is.
 pub fn survey(module: &Module, func: Func, settings: &Settings, question: Question<'_>) -> Survey {
-    with_planner(module, func, settings, question, |scene| scene.survey())
+    with_planner(module, func, settings, question, |surveyor| surveyor.survey())
         .unwrap_or_else(|refused| Survey { refused: Some(refused), ..Survey::default() })
 }
 
-/// The function as it is when a statement, by one of its instructions, has sunk; none if it does not.
+/// The function after the statement of an instruction has sunk; None if it stays.
 pub fn carried_out(module: &Module, func: Func, settings: &Settings, inst: Inst) -> Option<Function> {
-    let found = with_planner(module, func, settings, Question::default(), |scene| {
-        let statement = scene.statements.iter().find(|statement| statement.contains(inst))?;
-        scene.plan(statement, &mut |_| {}, &mut |_| {})
+    let found = with_planner(module, func, settings, Question::default(), |surveyor| {
+        let statement = surveyor.statements.iter().find(|statement| statement.contains(inst))?;
+        surveyor.plan(statement, &mut Notes::default(), &mut |_| {})
     });
-    let mut plan = found.ok().flatten()?;
+    let plan = found.ok().flatten()?;
     let mut body = module.funcs[func].clone();
     let mut silent = NoTrace;
     let mut view = View::new(module, &mut body, &mut silent, Analyses::default());
-    let mut rewrite = view.rewrite(|func| applied(func, &plan, ""));
     let mut nodes = Nodes::of(&Cfg::compute(&module.funcs[func]), &module.funcs[func]);
+    let mut rewrite = view.rewrite(|func| applied(func, &nodes, &plan, ""));
     plan.carry_out(&mut rewrite, &mut nodes);
     rewrite.finish();
     view.close();
@@ -260,16 +258,16 @@ fn listed(set: &FixedBitSet) -> Vec<usize> {
     set.ones().collect()
 }
 
-/// State at the begin of a round of the pass.
-struct Scene<'a> {
+/// Start of a round.
+struct Surveyor<'a> {
     module: &'a Module,
     func: &'a Function,
     rules: &'a Rules,
     planner: Planner<'a>,
     scratch: RefCell<Scratch>,
     statements: Vec<Statement>,
-    /// Which of them the pass looks at.
-    frequent: Frequent,
+    /// Nodes whose statements the pass plans.
+    frequent: FrequentNodes,
     question: Question<'a>,
 }
 
@@ -278,7 +276,7 @@ fn with_planner<T>(
     func: Func,
     settings: &Settings,
     question: Question<'_>,
-    answer: impl FnOnce(&Scene<'_>) -> T,
+    answer: impl FnOnce(&Surveyor<'_>) -> T,
 ) -> Result<T, String> {
     let mut body = module.funcs[func].clone();
     change_frequencies(&mut body, question.frequencies);
@@ -289,7 +287,7 @@ fn with_planner<T>(
     let func = view.func();
     let nodes = Nodes::of(&cfg, func);
     let accesses = Accesses::of(module, func, &nodes);
-    let mut statements = Catalogue::of(func, &accesses, &Frequent::default(), |_| true).into_statements();
+    let mut statements = Catalogue::of(func, &accesses, nodes.len(), true).into_statements();
     statements.sort_by_key(Statement::order);
     let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
     let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
@@ -300,14 +298,14 @@ fn with_planner<T>(
         accesses: &accesses,
         paths: paths.as_ref(),
         warps: warps.as_deref(),
-        manner: Manner { is_printed_rule: rules.is_printed, is_brief: false, is_heard: true },
+        rules: DecisionRules { is_printed: rules.is_printed, is_complete: true },
         machine: rules.machine,
     };
-    let scratch = RefCell::new(Scratch::new(&nodes, paths.as_ref(), None));
-    Ok(answer(&Scene { module, func, rules: &rules, planner, scratch, statements, frequent, question }))
+    let scratch = RefCell::new(Scratch::new(&nodes));
+    Ok(answer(&Surveyor { module, func, rules: &rules, planner, scratch, statements, frequent, question }))
 }
 
-impl Scene<'_> {
+impl Surveyor<'_> {
     fn survey(&self) -> Survey {
         let statements: Vec<Surveyed> = self.statements.iter().map(|statement| self.verdict(statement)).collect();
         let round = self.round(&statements);
@@ -325,49 +323,37 @@ impl Scene<'_> {
         Survey { paths, estimated, is_by_warp: self.rules.is_by_warp, statements, round, detail, refused: None }
     }
 
-    /// The statements that the pass would sink next: of those in the last window of the function in which any does.
+    /// Statements that the pass would sink next: those of the last window that has any.
     fn round(&self, surveyed: &[Surveyed]) -> Vec<usize> {
         let numbers: Vec<usize> = (0..surveyed.len()).filter(|&number| surveyed[number].passes).collect();
         let window = |number: usize| self.statements[number].order().0 / self.rules.window;
         let windows = numbers.chunk_by(|&number, &next| window(number) == window(next));
         let taken = |numbers: &[usize]| -> Vec<usize> {
-            let mut claims = Claims::new(self.planner.func, self.planner.accesses, Marks::default());
+            let mut claims = Claims::new(self.planner.accesses.registers(), self.planner.nodes.len());
             numbers.iter().copied().filter(|&number| self.is_taken(&self.statements[number], &mut claims)).collect()
         };
         windows.rev().map(taken).find(|round| !round.is_empty()).unwrap_or_default()
     }
 
-    /// Does the pass take a statement's plan into the round that it is making? It looks no further than it must, and whether
-    /// a plan gets in another one's way is a question of what was looked at.
-    fn is_taken<'s>(&self, statement: &'s Statement, claims: &mut Claims<'s>) -> bool {
-        let manner = Manner { is_brief: true, ..self.planner.manner };
-        let scratch = &mut self.scratch.borrow_mut();
-        let planner = Planner { manner, ..self.planner };
-        let plan = planner.plan(statement, None, scratch, &mut Refusals(&mut |_| {}), &mut |_| {});
-        plan.is_some_and(|plan| claims.take(statement, &plan, self.planner.nodes, scratch))
+    /// Whether the pass takes a statement's plan into the round.
+    fn is_taken(&self, statement: &Statement, claims: &mut Claims) -> bool {
+        let plan = self.plan(statement, &mut Notes::default(), &mut |_| {});
+        let scratch = self.scratch.borrow();
+        plan.is_some_and(|plan| claims.take(statement, &plan, scratch.consulted(self.planner.nodes, statement)))
     }
 
-    fn plan(
-        &self,
-        statement: &Statement,
-        tell: &mut dyn FnMut(Refused),
-        look: &mut dyn FnMut(Seen<'_>),
-    ) -> Option<Plan> {
-        let is_looked_at = self.frequent.executes(statement);
-        is_looked_at
-            .then(|| self.planner.plan(statement, None, &mut self.scratch.borrow_mut(), &mut Refusals(tell), look))?
+    fn plan(&self, statement: &Statement, notes: &mut Notes, observe: &mut dyn FnMut(Step<'_>)) -> Option<Plan> {
+        let is_planned = self.frequent.execute(statement);
+        is_planned.then(|| self.planner.plan(statement, &mut self.scratch.borrow_mut(), notes, observe))?
     }
 
     fn verdict(&self, statement: &Statement) -> Surveyed {
         let text = instruction_text(self.module, self.func, statement.occurrences[0].inst);
-        let mut refused = None;
-        let mut tell = |why: Refused| {
-            refused.get_or_insert_with(|| why.remark(self.func, &text));
-        };
-        let plan = self.plan(statement, &mut tell, &mut |_| {});
-        let remark = match (&plan, refused) {
-            (Some(plan), _) => applied(self.func, plan, &text),
-            (None, Some(remark)) => remark,
+        let mut notes = Notes::default();
+        let plan = self.plan(statement, &mut notes, &mut |_| {});
+        let remark = match (&plan, notes.refusals.first()) {
+            (Some(plan), _) => applied(self.func, self.planner.nodes, plan, &text),
+            (None, Some(refusal)) => refusal.remark(self.func, &text),
             (None, None) => self.silence(statement, &text),
         };
         let Remark { rule, message: verdict, .. } = remark;
@@ -375,45 +361,42 @@ impl Scene<'_> {
         Surveyed { occurrences, passes: plan.is_some(), rule, verdict }
     }
 
-    /// Why a statement stays of which the pass says nothing.
+    /// Why a statement stays without a remark of the pass.
     fn silence(&self, statement: &Statement, text: &str) -> Remark {
-        let from = self.planner.nodes.block_or_target(statement.occurrences[0].node());
+        let from = self.planner.nodes.block_or_target(statement.occurrences[0].node);
         let said = |rule, why: &str| Remark::missed(rule, from, format!("`{text}` stays: {why}"));
-        if !self.frequent.executes(statement) {
-            return said(
-                "infrequent",
-                "no frequent path executes it, and so it is not looked at without `pde.statements=all`",
-            );
+        if !self.frequent.execute(statement) {
+            return said("infrequent", "no frequent path executes it; `pde.statements=all` plans it as well");
         }
         let scratch = &mut *self.scratch.borrow_mut();
         if !self.planner.is_needed(statement, scratch) {
-            return said("dead", "its result is needed nowhere behind its block, which is for `dce` to find");
+            return said("dead", "no successor needs its result, which is for `dce` to remove");
         }
-        match self.planner.behind(statement, scratch) {
-            Err(Behind::NothingDead) => return said("needed", "its result is needed on every way that it could go"),
-            Err(Behind::TooMuch) => return said("too-large", "too much lies behind it"),
-            Err(Behind::Claimed) | Ok(_) => {}
+        match self.planner.search(statement, scratch) {
+            SearchResult::NothingDead => return said("needed", "every path on which it could sink needs its result"),
+            SearchResult::TooLarge => return said("too-large", "its region is too large"),
+            SearchResult::Found => {}
         }
-        let has_partial_join = scratch.places.has_partial_join;
+        let has_partial_join = scratch.region.has_partial_join;
         match (self.planner.paths.is_none(), has_partial_join) {
             (true, true) if self.rules.with_predicates => said(
                 "no-profile",
-                "only with a predicate it could pass a join, and no profile of paths or edges says whether that pays",
+                "it could pass a join under a predicate only, and no profile of paths or edges tells whether that pays",
             ),
-            (true, true) => said("no-predicates", "only with a predicate it could pass a join"),
-            (_, true) => said("no-benefit", "no executed path would lose it behind the joins that it could pass"),
-            (_, false) => said("no-gain", "where it could go it is needed, or something stops it"),
+            (true, true) => said("no-predicates", "it could pass a join under a predicate only"),
+            (_, true) => said("no-benefit", "no executed path would lose it past the joins that it could pass"),
+            (_, false) => said("no-gain", "it is needed or stopped wherever it could sink"),
         }
     }
 
-    /// Why an instruction is no statement that could sink.
+    /// Why an instruction is no statement.
     fn why_none(&self, inst: Inst) -> String {
         let Some(data) = self.func.insts.get(inst) else { return String::from("It is not in the program.") };
         let why = match data.guard {
-            Some(_) => "it has a predicate already",
-            None if !may_sink(data) => "it does more than to give one result: only pure instructions and loads sink",
+            Some(_) => "it has a guard",
+            None if !may_sink(data) => "only loads and pure instructions with one result sink",
             None => {
-                "something behind it in its block reads or writes its result, writes what it reads, or may write memory"
+                "a later instruction of the block reads or writes its result, writes an operand, or may change its memory"
             }
         };
         format!("`{}` cannot leave its block: {why}", instruction_text(self.module, self.func, inst))
@@ -422,49 +405,49 @@ impl Scene<'_> {
     fn detail(&self, number: usize) -> Detail {
         let statement = &self.statements[number];
         let mut detail = Detail { statement: Some(number), times: self.planner.times(statement), ..Detail::default() };
-        let mut weighed: Vec<Seat> = Vec::new();
-        let mut sunk: Option<Vec<bool>> = None;
-        let plan = self.plan(statement, &mut |_| {}, &mut |seen| match seen {
-            Seen::Join(weighing) => weighed.push(self.seat(weighing)),
-            Seen::Sunk { region, enabled, always, delayed, landings } => {
+        let mut weighed: Vec<WeighedJoin> = Vec::new();
+        let mut sunk: Option<Flags> = None;
+        let plan = self.plan(statement, &mut Notes::default(), &mut |step| match step {
+            Step::Join(weighing) => weighed.push(self.record_join(weighing)),
+            Step::Sunk { region, enabled, sinking: Sinking { always, delayed, landings, .. } } => {
                 detail.flood = self.flood(region, always, delayed);
                 detail.landings = landings.iter().filter_map(|landing| self.landed(region, landing)).collect();
-                sunk = Some(enabled.to_vec());
+                sunk = Some(Flags::from_slice(enabled));
             }
         });
         let scratch = &mut *self.scratch.borrow_mut();
         if !self.planner.is_needed(statement, scratch) {
             return detail;
         }
-        let Ok(region) = self.planner.behind(statement, scratch) else { return detail };
+        if self.planner.search(statement, scratch) != SearchResult::Found {
+            return detail;
+        }
+        let region = &scratch.region;
         let always = region.delayed(&region.no_flags());
         let delayed = sunk.as_ref().map_or_else(|| always.clone(), |enabled| region.delayed(enabled));
-        let sets = self.planner.paths.map(|paths| Sets::of((&region, paths), &delayed, &always, &mut Vec::new()));
+        let sets = self.planner.paths.map(|paths| Sets::of(region, paths, &delayed, &always));
         let passing = Passing { enabled: sunk.as_deref(), delayed: &delayed, sets: sets.as_ref() };
-        let joins =
-            (0..region.members.len()).filter_map(|place| self.join(&region, &always, place, &weighed, &passing));
+        let joins = (0..region.members.len()).filter_map(|place| self.join(region, &always, place, &weighed, &passing));
         detail.joins = joins.collect();
-        let enabled = sunk.unwrap_or_else(|| region.no_flags().into_vec());
+        let enabled = sunk.unwrap_or_else(|| region.no_flags());
         let counted = self.question.warps.map(|counts| self.planner.nodes.executions(counts));
         let warps = self.planner.warps.or(counted.as_deref());
-        detail.warp_cycles = plan.as_ref().and_then(|plan| plan.terms.as_ref()?.warp_cycles).or_else(|| {
+        detail.warp_cycles = plan.as_ref().and_then(|plan| plan.warp_cycles).or_else(|| {
             let (warps, times) = (warps?, self.planner.times(statement));
-            let before = self.planner.warp_cycles_before(&region, warps, times);
-            Some((
-                before,
-                self.planner.warp_cycles(&region, &enabled, &always, warps, times, &mut Refusals(&mut |_| {})),
-            ))
+            let before = self.planner.warp_cycles_before(region, warps, times);
+            let notes = &mut Notes::default();
+            Some((before, self.planner.warp_cycles(region, &enabled, &always, warps, times, notes)))
         });
         if let Some(plan) = plan.filter(|plan| plan.is_predicated) {
-            let Terms { begins, clears, .. } = plan.terms.map(|terms| *terms).unwrap_or_default();
-            detail.predicate = Some(plan.guard.map_or(Predicate::New { begins, clears }, Predicate::Known));
+            let Plan { begins, clears, guard, .. } = plan;
+            detail.predicate = Some(guard.map_or(Predicate::New { begins, clears }, Predicate::Known));
         }
         detail
     }
 
-    /// Keeps what was seen of a join.
-    fn seat(&self, weighing: &Weighing<'_>) -> Seat {
-        let Weighing { decision, times, executions: (before, after), rare, .. } = *weighing;
+    /// Records a weighed join.
+    fn record_join(&self, weighing: &Weighing<'_>) -> WeighedJoin {
+        let Weighing { decision, times, executions: (before, after), rare, sets } = *weighing;
         let none = || self.planner.paths.map(Paths::none).unwrap_or_default();
         let frequent = self.planner.paths.map_or(0, |paths| paths.frequent);
         let (mut benefits, mut costs) = (none(), none());
@@ -473,15 +456,14 @@ impl Scene<'_> {
             costs.set(path, after > before);
         }
         costs.extend(rare.ones().filter(|&path| path >= frequent));
-        // The printed rule enables others behind it, whatever that costs.
-        let sets = weighing.sets();
-        let behind = if self.rules.is_printed { decision.join + 1..sets.exit_available.places() } else { 0..0 };
-        let told = decision.together.iter().copied().chain(behind);
-        let sets = told.map(|place| (place, sets.exit_available.set(place), sets.exit_removable.set(place)));
-        Seat {
+        // The printed rule enables later ones, whatever that costs.
+        let later = if self.rules.is_printed { decision.join + 1..sets.exit_available.places() } else { 0..0 };
+        let told = decision.together.iter().copied().chain(later);
+        let sets_of = told.map(|place| (place, sets.exit_available.set(place), sets.exit_removable.set(place)));
+        WeighedJoin {
             decision: decision.clone(),
             times,
-            sets: sets.collect(),
+            sets: sets_of.collect(),
             changes: (!before.is_empty()).then_some((benefits, costs)),
         }
     }
@@ -491,7 +473,7 @@ impl Scene<'_> {
         region: &Region,
         always: &Delayed,
         place: usize,
-        weighed: &[Seat],
+        weighed: &[WeighedJoin],
         passing: &Passing<'_>,
     ) -> Option<Join> {
         let Passing { enabled, delayed, sets } = *passing;
@@ -505,7 +487,7 @@ impl Scene<'_> {
         };
         let with = weighed.iter().find(|seat| seat.decision.is_worth_it() && needs(&seat.decision));
         let verdict = match (own, with) {
-            _ if member.is_dead || member.stop.is_some() || member.occurrence.is_some() => JoinVerdict::Ends,
+            _ if !member.is_free() => JoinVerdict::Ends,
             _ if !nodes.is_join(member.node) => JoinVerdict::LoopHead,
             _ if always.entry[place] => JoinVerdict::Plain,
             _ if self.planner.paths.is_none() => JoinVerdict::NoProfile,
@@ -533,7 +515,8 @@ impl Scene<'_> {
             .and_then(|seat| seat.sets.iter().find(|(at, ..)| *at == place))
             .map_or_else(in_the_end, |(_, available, removable)| (available.clone(), removable.clone()));
         let on = self.planner.paths.map_or_else(none, |paths| paths.set_on(member.node));
-        // By the printed rule, and of a join that an earlier one needs, the sets of this one say it.
+        // By the printed rule, and of a join that an earlier one needs, the sets of this one say
+        // it.
         let by_sets = || {
             let (mut benefits, mut costs) = (available.clone(), on.clone());
             benefits.intersect_with(&removable);
@@ -555,21 +538,22 @@ impl Scene<'_> {
             removable: listed(&removable),
             benefits: listed(&benefits),
             costs: listed(&costs),
-            weighed: own.map(|Seat { decision, times, .. }| Weighed {
+            weighed: own.map(|WeighedJoin { decision, times, .. }| Weighed {
                 benefit_paths: decision.benefit_paths,
                 cost_paths: decision.cost_paths,
                 benefit: decision.benefit,
                 cost: decision.cost,
                 times: *times,
             }),
-            printed: own.map(|Seat { decision, .. }| Printed {
+            printed: own.map(|WeighedJoin { decision, .. }| Printed {
                 benefit_paths: decision.printed_paths,
                 benefit: decision.printed_benefit,
             }),
         })
     }
 
-    /// Places where the statement is delayed, wave by wave: each after all from which it is reached on forward paths.
+    /// Positions at which the statement is delayed; each comes in a wave after its forward
+    /// predecessors.
     fn flood(&self, region: &Region, always: &Delayed, delayed: &Delayed) -> Vec<Flooded> {
         let members = &region.members;
         let mut waves: Vec<Option<usize>> =
@@ -622,55 +606,37 @@ impl Scene<'_> {
 
     fn stop(&self, region: &Region, place: usize) -> Option<Inst> {
         let member = &region.members[place];
-        let block = self.planner.nodes.block(member.node)?;
-        self.planner.accesses.at(self.func, block, member.stop?)
+        let block = self.planner.nodes.block(member.node).filter(|_| member.stop != NOWHERE)?;
+        self.planner.accesses.at(self.func, block, member.stop)
     }
 
-    /// Landing of it; none where the statement stays in place.
+    /// A landing; None where an occurrence stays.
     fn landed(&self, region: &Region, landing: &Landing) -> Option<Landed> {
-        if Course::stays(&region.standing(), landing) {
+        if region.stays(landing, landing.place) {
             return None;
         }
-        let spot = self.planner.spot_behind(landing)?;
+        let spot = self.planner.spot_after(landing)?;
         Some(Landed { spot, is_live: landing.is_live, is_partial: landing.is_partial })
     }
 }
 
 /// Joins that a statement passes in the end.
 struct Passing<'a> {
-    /// Which are enabled, if anything was decided.
+    /// The enabled joins, if anything was decided.
     enabled: Option<&'a [bool]>,
-    /// Places where it is delayed with these.
+    /// The solution with these joins enabled.
     delayed: &'a Delayed,
-    /// The sets of that, where there are paths.
+    /// The sets of the solution, if there are paths.
     sets: Option<&'a Sets>,
 }
 
-/// Facts about a join. Members are places in the region, which is the same whenever it is computed.
-struct Seat {
+/// A weighed join. Members are those of the region, which each search finds again.
+struct WeighedJoin {
     decision: Decision,
     times: Times,
-    /// X-APATHS and X-RPATHS of the joins that are enabled together, by the printed rule of all that come behind.
+    /// X-APATHS and X-RPATHS of the joins that are enabled together; by the printed rule of all
+    /// later ones.
     sets: Vec<(usize, FixedBitSet, FixedBitSet)>,
-    /// Paths that lose and that gain an execution, where they are counted.
+    /// Paths that lose and that gain an execution, if they are counted.
     changes: Option<(FixedBitSet, FixedBitSet)>,
-}
-
-/// Hears why statements stay.
-struct Refusals<'a>(&'a mut dyn FnMut(Refused));
-
-impl Told for Refusals<'_> {
-    fn refused(&mut self, why: Refused) {
-        (self.0)(why);
-    }
-
-    fn has_partial_join(&mut self) {}
-
-    fn counts_jumps(&mut self) {}
-
-    fn asks(&mut self, _: Reg) {}
-
-    fn is_claimed(&mut self) {}
-
-    fn pays_too_much(&mut self) {}
 }
