@@ -58,7 +58,7 @@ use fixedbitset::FixedBitSet;
 use super::uses::ValueUses;
 use super::values::{Value, Values};
 use crate::graph::{Cfg, Dominators, Loops, PostDominators};
-use crate::ir::{Block, Function, Inst, Special};
+use crate::ir::{Block, Function, Inst, Op, Operand, Special};
 
 pub use explanation::{Explanation, Subject};
 
@@ -173,6 +173,23 @@ impl Divergence {
     /// The blocks at whose end lanes may part, rising.
     pub fn divergent_branches(&self) -> impl Iterator<Item = Block> + '_ {
         self.branches.iter().filter(|(_, cause)| cause.is_some()).map(|(block, _)| block)
+    }
+
+    /// True if some lanes of a group may wait at an instruction while others of it go on: its guard, mask or barrier number
+    /// differs by lane.
+    pub fn may_part_at(&self, func: &Function, values: &Values, inst: Inst) -> bool {
+        let data = &func.insts[inst];
+        let op = data.opcode.op;
+        if !op.is_block_barrier() && data.member_mask().is_none() {
+            return false;
+        }
+        let used = values.used(inst).len();
+        let differs = |index: usize| self.is_divergent_use(values, inst, index);
+        let by_mask = || matches!(data.member_mask(), Some(Operand::Reg(_))) && differs(used - 1);
+        // A guard comes first among the uses, a mask last; operands of `bar.red` come before the barrier's number.
+        let guarded = usize::from(data.guard.is_some());
+        let number = guarded + usize::from(op != Op::BarSync);
+        guarded > 0 && differs(0) || by_mask() || op.is_block_barrier() && (number..used).any(differs)
     }
 
     /// A divergent branch because of which a block may run with a part of the lanes that reach it in its function; the

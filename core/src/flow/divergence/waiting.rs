@@ -26,7 +26,7 @@ use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 
 use super::{Divergence, DivergenceInput};
-use crate::ir::{Block, FuncKind, Inst, Op, Operand};
+use crate::ir::{Block, FuncKind, Inst, Op};
 
 /// The blocks that lanes may run at different moments, by index.
 pub(super) fn run_at_different_moments(input: DivergenceInput<'_>, divergence: &Divergence) -> FixedBitSet {
@@ -38,7 +38,7 @@ pub(super) fn run_at_different_moments(input: DivergenceInput<'_>, divergence: &
     let mut left = FixedBitSet::with_capacity(cfg.block_count());
     for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
         for inst in func.block_insts(block) {
-            let parts = waits.parts(inst);
+            let parts = divergence.may_part_at(func, input.values, inst);
             if parts {
                 let meeting = post_dominators.immediate_post_dominator(block);
                 reach(input, &[block], meeting, &mut moments);
@@ -85,23 +85,6 @@ struct Waits<'a> {
 }
 
 impl Waits<'_> {
-    /// May some lanes of one group wait here while others of it go on?
-    fn parts(&self, inst: Inst) -> bool {
-        let DivergenceInput { func, values, .. } = self.input;
-        let data = &func.insts[inst];
-        let op = data.opcode.op;
-        let used = values.used(inst).len();
-        let differs = |index: usize| self.divergence.is_divergent_use(values, inst, index);
-        let by_mask = || matches!(data.member_mask(), Some(Operand::Reg(_))) && differs(used - 1);
-        if !op.is_block_barrier() && data.member_mask().is_none() {
-            return false;
-        }
-        // A guard comes first among the uses, a mask last; what `bar.red` asks comes before the barrier's number.
-        let guarded = usize::from(data.guard.is_some());
-        let number = guarded + usize::from(op != Op::BarSync);
-        guarded > 0 && differs(0) || by_mask() || op.is_block_barrier() && (number..used).any(differs)
-    }
-
     /// May a group of lanes wait here as a whole while others of its warp have not come?
     fn as_one_group(&self, block: Block, inst: Inst) -> bool {
         let DivergenceInput { func, loops, .. } = self.input;

@@ -63,6 +63,7 @@ pub(super) fn replace_repetitions(
         unread: None,
         limit,
         lookups: 0,
+        is_stopped: false,
         report: Report::new(dominators, scope),
     };
     let mut open: Vec<Block> = Vec::new();
@@ -120,6 +121,8 @@ struct Walk<'a> {
     /// Eligible instructions that may be looked up, and that were.
     limit: usize,
     lookups: usize,
+    /// The limit has been reached.
+    is_stopped: bool,
     report: Report<'a>,
 }
 
@@ -133,6 +136,9 @@ impl Walk<'_> {
     }
 
     fn block(&mut self, view: &mut View<'_>, block: Block) {
+        if self.is_stopped {
+            return;
+        }
         self.unread = None;
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
@@ -162,11 +168,10 @@ impl Walk<'_> {
         if results.is_some() {
             if self.lookups == self.limit {
                 remarks::miss_beyond_limit(view, block, inst, self.limit);
-            }
-            self.lookups += 1;
-            if self.lookups > self.limit {
+                self.is_stopped = true;
                 return false;
             }
+            self.lookups += 1;
         }
         let leaders: Option<SmallVec<[Holder; 2]>> = results
             .as_ref()

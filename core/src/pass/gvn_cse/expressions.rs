@@ -22,7 +22,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::memory::Version;
-use crate::ir::{Block, Opcode, Operand};
+use crate::ir::{Block, Opcode, Operand, Type};
 use crate::symbolic::Extension;
 
 /// A number of a value or an expression: equal numbers, equal values.
@@ -64,6 +64,8 @@ pub(super) enum Expression {
     Operation { opcode: Opcode, parts: usize, operands: NumberList },
     /// The value at a place in a version of memory.
     Load { place: Number, version: Version },
+    /// A loaded value of a type, extended to a register of that many bits.
+    Widened { content: Number, ty: Type, bits: u32 },
     /// Work among the lanes of a region, after a number of instructions of a block that may lose
     /// lanes.
     Lanes { work: Number, region: u32, losses: Option<(Block, u32)> },

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! Algorithm:
-//! 1. Mark the blocks that may part lanes: by a divergent branch, by a call, in which lanes may
-//!    end, or by waiting under a guard.
+//! 1. Mark the instructions after which other lanes may be active: calls, in which lanes may end, and
+//!    waits at which lanes of one group part, because guard, mask or barrier number differs by lane.
+//!    Mark the blocks that hold one or end with a divergent branch.
 //! 2. Count the marked blocks along the preorder of the dominator tree. The blocks between a block
 //!    and its immediate dominator are those of the dominator's subtree without the block's own.
 //! 3. A block is in the region of its immediate dominator if it post-dominates the dominator, both
@@ -26,16 +27,18 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, EntitySet};
 
 use super::eligibility::Class;
-use crate::ir::{Block, InstData};
+use crate::ir::{Block, Inst};
 use crate::view::View;
 
 /// The regions of all blocks.
 #[derive(Default)]
 pub(super) struct Regions {
     of_block: Vec<u32>,
+    /// Instructions after which other lanes may be active.
+    losing: EntitySet<Inst>,
 }
 
 impl Regions {
@@ -48,11 +51,18 @@ impl Regions {
             return Regions::default();
         }
         let (dominators, post_dominators, loops) = (view.dominators(), view.post_dominators(), view.loops());
-        let divergence = view.divergence();
+        let (divergence, values) = (view.divergence(), view.values());
         let func = view.func();
+        let may_lose_lanes = |&inst: &Inst| {
+            let data = &func.insts[inst];
+            let is_guarded_wait = data.guard.is_some() && data.may_wait();
+            data.opcode.op.is_call() || is_guarded_wait || divergence.may_part_at(func, &values, inst)
+        };
+        let insts = func.block_order().flat_map(|block| func.block_insts(block));
+        let mut losing = EntitySet::new();
+        insts.filter(may_lose_lanes).for_each(|inst| _ = losing.insert(inst));
         let parts_lanes = |block: Block| {
-            let mut insts = func.block_insts(block).map(|inst| &func.insts[inst]);
-            divergence.is_divergent_branch(block) || insts.any(may_lose_lanes)
+            divergence.is_divergent_branch(block) || func.block_insts(block).any(|inst| losing.contains(inst))
         };
         let order = dominators.preorder();
         let mut parting = Vec::with_capacity(order.len() + 1);
@@ -73,17 +83,16 @@ impl Regions {
             });
             of_block[block.index()] = above.map_or(place as u32, |above| of_block[above.index()]);
         }
-        Regions { of_block }
+        Regions { of_block, losing }
+    }
+
+    /// True if other lanes may be active after an instruction. Not answered where one region is all there is.
+    pub fn may_lose_lanes(&self, inst: Inst) -> bool {
+        self.losing.contains(inst)
     }
 
     /// The region of a block.
     pub fn of(&self, block: Block) -> u32 {
         self.of_block.get(block.index()).copied().unwrap_or(0)
     }
-}
-
-/// True if fewer or more lanes may run what follows: some may end in a call, or wait while a guard
-/// spares others.
-pub(super) fn may_lose_lanes(data: &InstData) -> bool {
-    data.opcode.op.is_call() || (data.guard.is_some() && data.may_wait())
 }

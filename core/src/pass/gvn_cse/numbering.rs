@@ -40,7 +40,7 @@ use smallvec::SmallVec;
 
 use super::eligibility::{Class, is_copy};
 use super::expressions::{Expression, Expressions, Extended, Number, NumberList, NumberedGuard};
-use super::lanes::{Regions, may_lose_lanes};
+use super::lanes::Regions;
 use super::memory::{Memory, Version};
 use super::numbers::{FirstLoad, Names, Numbered, Stored, ValueNumbers};
 use crate::alias::AliasAnalysis;
@@ -137,7 +137,7 @@ impl Numbering<'_> {
 
     fn instruction(&mut self, values: &Values, block: Block, inst: Inst) {
         let data = &self.func.insts[inst];
-        self.losses += u32::from(may_lose_lanes(data));
+        self.losses += u32::from(self.regions.may_lose_lanes(inst));
         if data.dsts.is_empty() {
             return self.store(values, inst);
         }
@@ -210,13 +210,24 @@ impl Numbering<'_> {
     fn content(&mut self, block: Block, inst: Inst, class: Class, work: Number) -> Number {
         match class {
             Class::Pure | Class::Transcendental => work,
-            Class::Load => self.load(inst, work),
+            Class::Load => {
+                let content = self.load(inst, work);
+                self.widened(inst, content)
+            }
             Class::Convergent | Class::Shuffle => {
                 let losses = (self.losses > 0).then_some((block, self.losses));
                 self.number(Expression::Lanes { work, region: self.regions.of(block), losses })
             }
             Class::Atomic | Class::Never => self.fresh(),
         }
+    }
+
+    /// The number of a load's result: the loaded value, extended where the register is wider.
+    fn widened(&mut self, inst: Inst, content: Number) -> Number {
+        let data = &self.func.insts[inst];
+        let ty = data.opcode.ty;
+        let bits = data.dst().map_or(ty.bits(), |dst| self.func.reg_types[dst].bits());
+        if bits == ty.bits() { content } else { self.number(Expression::Widened { content, ty, bits }) }
     }
 
     // --- memory ------------------------------------------------------------------------------------------------
