@@ -100,8 +100,6 @@ fn imports_only_go_up() {
 /// Exceptions of the rules below: the beginning of a path, and the rule. Ten at most.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("core/src/pass/azp/", "columns"),
-    ("core/src/pass/path_guided/", "columns"),
-    ("core/src/pass/pde/", "columns"),
     ("core/src/pass/reassociate/", "columns"),
     ("core/src/pass/spec_pre/", "columns"),
     ("web/", "columns"),

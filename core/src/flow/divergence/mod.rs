@@ -175,8 +175,8 @@ impl Divergence {
         self.branches.iter().filter(|(_, cause)| cause.is_some()).map(|(block, _)| block)
     }
 
-    /// True if some lanes of a group may wait at an instruction while others of it go on: its guard, mask or barrier number
-    /// differs by lane.
+    /// True if some lanes of a group may wait at an instruction while others of it go on: its guard, mask or barrier
+    /// number differs by lane.
     pub fn may_part_at(&self, func: &Function, values: &Values, inst: Inst) -> bool {
         let data = &func.insts[inst];
         let op = data.opcode.op;

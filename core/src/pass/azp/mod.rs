@@ -11,24 +11,24 @@
 //! profile zero { entry.r1: 0.5 }
 //! ```
 //!
-//! The pass goes round: it lists [`candidates`], registers and short [`vectors`](crate::flow::vectors) of them that the profile
+//! The pass goes round: it lists `candidates`, registers and short `vectors` of them that the profile
 //! calls zero often enough; finds for each what becomes of the code that its check dominates, without changing anything
-//! ([`specialisation`]); estimates what that saves ([`opportunity`]); and transforms for the one that gains most
-//! ([`transformation`]). One transformation may open the next, so it begins again, until none passes or `xform_limit`
-//! is reached. With `heuristic=oracle` the launch is run after each, and what does not help is not kept ([`oracle`]).
+//! (`specialisation`); estimates what that saves (`opportunity`); and transforms for the one that gains most
+//! (`transformation`). One transformation may open the next, so it begins again, until none passes or `xform_limit`
+//! is reached. With `heuristic=oracle` the launch is run after each, and what does not help is not kept (`oracle`).
 //!
-//! With `hoist=global` a check may stand above its block ([`hoisting`]), where that gains more than in it. With
-//! `instrument` the pass specialises nothing, and lets the program count what a profile would tell ([`instrumentation`]).
+//! With `hoist=global` a check may stand above its block (`hoisting`), where that gains more than in it. With
+//! `instrument` the pass specialises nothing, and lets the program count what a profile would tell (`instrumentation`).
 //!
 //! Sound for integers as it is. For floats it needs the fast-math licence, since `x * 0` is zero only for finite x: where
 //! x is NaN or infinite, the fast path computes 0 and the slow path NaN. A zero of either sign takes the fast path, so that
 //! the sign of a zero result may change. Without the licence float candidates are refused, and so is the pass where there
 //! are no others.
 //!
-//! Bounds: a candidate costs as much as its slices ([`specialisation`] says why), so that all of them together are about
+//! Bounds: a candidate costs as much as its slices (`specialisation` says why), so that all of them together are about
 //! linear, for each round. What the profile says, what instructions cost and what constants give is known from one round
 //! to the next, and so are what writes are as candidates and the estimates, where they have looked at nothing that the
-//! transformation has touched ([`kept`]). What is left of a later round is mostly to name the values anew. A transformation
+//! transformation has touched (`kept`). What is left of a later round is mostly to name the values anew. A transformation
 //! may change 4096 instructions, in 256 blocks, and constants may follow in 512 until it is known which of them gain; the
 //! remark `too-large` says where it would be more. A check that needs
 //! more than 512 instructions of its block stays where it is. Running the pass again finds nothing more, unless

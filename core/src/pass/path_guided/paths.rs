@@ -214,8 +214,6 @@ pub(in crate::pass) struct Paths {
     on: PathSets,
     starts: PathSets,
     ends: PathSets,
-    /// The frequent ones, as a set.
-    frequent_ones: FixedBitSet,
     frequent_nodes: FixedBitSet,
 }
 
@@ -280,7 +278,7 @@ impl Paths {
         }
         // Of what no path tells nobody can say that it is rare.
         frequent_nodes.extend(left_out.into_iter().filter(|&node| is_none(on.at(node))));
-        Some(Paths { frequencies, frequent, estimated, on, starts, ends, frequent_ones, frequent_nodes })
+        Some(Paths { frequencies, frequent, estimated, on, starts, ends, frequent_nodes })
     }
 
     /// The number of paths.
@@ -292,11 +290,6 @@ impl Paths {
     #[inline]
     pub fn on(&self, node: Node) -> &[fixedbitset::Block] {
         self.on.at(node)
-    }
-
-    /// The frequent paths.
-    pub fn frequent_ones(&self) -> &[fixedbitset::Block] {
-        self.frequent_ones.as_slice()
     }
 
     /// Nodes on frequent paths, nodes from which these must have come, and executed nodes on no

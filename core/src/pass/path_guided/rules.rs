@@ -17,7 +17,8 @@ pub(in crate::pass) const FP: Knob = Knob {
 pub(in crate::pass) const COST: Knob = Knob {
     name: "cost",
     kind: KnobKind::Choice { default: "auto", words: &["auto", "path", "warp"] },
-    help: "Charge an instruction to the path, as in the paper, or to the warp; auto: to the warp if a `profile warp` counts executions.",
+    help: "Charge an instruction to the path, as in the paper, or to the warp; auto: to the warp if a `profile \
+           warp` counts executions.",
 };
 
 /// The knob for the machine.

@@ -62,11 +62,11 @@ const MOST_JOINS: usize = 64;
 /// Cycles of one execution.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Times {
-    /// T[s].
+    /// `T[s]`.
     pub statement: f64,
     /// T[p?s], with a false p.
     pub predicated: f64,
-    /// T[p], setting the predicate; 0 if the program has one.
+    /// `T[p]`, setting the predicate; 0 if the program has one.
     pub predicate: f64,
 }
 
@@ -158,13 +158,8 @@ impl Guided<'_> {
         let joins: Vec<usize> = (0..count).filter(|&place| open[place]).collect();
         joins.iter().skip(MOST_JOINS).for_each(|&place| open[place] = false);
         let skips = !rules.is_printed && !rules.is_complete;
-        let may_benefit = if skips { self.may_benefit(&open) } else { open.clone() };
         let mut so_far = None;
         for &join in joins.iter().take(MOST_JOINS) {
-            if !may_benefit[join] && !enabled[join] {
-                open[join] = false;
-                continue;
-            }
             let current = so_far.get_or_insert_with(|| self.so_far(always.clone()));
             // With the joins enabled so far it may arrive on all edges; the printed rule ignores
             // that.
@@ -212,30 +207,6 @@ impl Guided<'_> {
 
     fn executions(self, landings: &[Landing]) -> Vec<u32> {
         executions(self.paths, landings.iter().filter(|landing| landing.is_live).map(|landing| landing.node))
-    }
-
-    /// Joins past which a frequent path is available and removable if all open joins are enabled.
-    /// All of them if the statement then passes into a loop, whose paths end at the back edge.
-    fn may_benefit(self, open: &Flags) -> Flags {
-        let Guided { region, paths, always, .. } = self;
-        let furthest = region.delayed(open);
-        let is_new = |place: usize| furthest.entry[place] && !always.entry[place];
-        let enters_loop = |place: usize| {
-            let member = &region.members[place];
-            is_new(place) && member.is_free() && !member.is_join && region.has_several_ways(place)
-        };
-        if (0..region.members.len()).any(enters_loop) {
-            return open.clone();
-        }
-        let sets = Sets::of(region, paths, &furthest, always);
-        let mut benefiting = paths.none();
-        let benefits = |place: usize| {
-            open[place] && is_new(place) && {
-                sets.benefiting(place, &mut benefiting);
-                !are_disjoint(benefiting.as_slice(), paths.frequent_ones())
-            }
-        };
-        (0..region.members.len()).map(benefits).collect()
     }
 
     /// Counts the paths that lose and gain an execution if a join is enabled. None if the statement

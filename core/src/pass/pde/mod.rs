@@ -72,7 +72,8 @@ impl Pass for Pde {
     const INFO: PassInfo = PassInfo {
         name: "pde",
         paper: "Gupta, Berson and Fang 1997; Knoop, Rüthing and Steffen 1994",
-        summary: "Sinks what is needed on some paths only to where it is, past joins with a predicate where executed paths gain by it.",
+        summary: "Sinks what is needed on some paths only to where it is, past joins with a predicate where \
+               executed paths gain by it.",
         knobs: &[
             Knob {
                 name: "predication",
@@ -83,14 +84,16 @@ impl Pass for Pde {
             Knob {
                 name: "rule",
                 kind: KnobKind::Choice { default: "sound", words: &["sound", "printed"] },
-                help: "Weigh a join with all joins that its benefit needs (sound), or by itself (printed), as in figures 4 and 7.",
+                help: "Weigh a join with all joins that its benefit needs (sound), or by itself (printed), as in \
+                       figures 4 and 7.",
             },
             COST,
             MACHINE,
             Knob {
                 name: "statements",
                 kind: KnobKind::Choice { default: "frequent", words: &["frequent", "all"] },
-                help: "Plan statements on frequent paths, as in the paper, or all; without a profile of paths or edges, all are planned.",
+                help: "Plan statements on frequent paths, as in the paper, or all; without a profile of paths or \
+                       edges, all are planned.",
             },
             Knob {
                 name: "window",

@@ -32,8 +32,8 @@ impl Refusal {
                     *decision;
                 let last_trips = last_trips(benefit_paths, printed_paths);
                 let message = format!(
-                    "`{text}` stays before `{name}`: passing it would save {benefit_paths} executions ({benefit:.0} cycles) \
-                     and add {cost_paths} ({cost:.0} cycles){last_trips}"
+                    "`{text}` stays before `{name}`: passing it would save {benefit_paths} executions \
+                     ({benefit:.0} cycles) and add {cost_paths} ({cost:.0} cycles){last_trips}"
                 );
                 Remark::missed("cost", join, message)
                     .with("benefit", Fact::Number(benefit))
@@ -115,8 +115,8 @@ pub(super) fn applied(func: &Function, nodes: &Nodes, plan: &Plan, text: &str) -
 
 /// The remark about a missing profile.
 pub(super) fn no_profile(func: &Function) -> Remark {
-    let message = "nothing sinks under a predicate without a `profile path` or `profile edge`: measure one with --profile \
-                   simulate, or declare one";
+    let message = "nothing sinks under a predicate without a `profile path` or `profile edge`: measure one with \
+                   --profile simulate, or declare one";
     Remark::missed("no-profile", entry(func), message)
 }
 

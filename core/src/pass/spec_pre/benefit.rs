@@ -1,21 +1,22 @@
-//! Ahead of which branches an expression should be evaluated by speculation: what that saves on executed paths, and what it
-//! costs on others.
+//! Ahead of which branches an expression should be evaluated by speculation: what that saves on executed paths, and
+//! what it costs on others.
 //!
 //! ```text
 //! 1 ─▶ 2: x + y ─▶ 6 ─▶ 7: x + y       benefit of 6: 1-2-6-7, which evaluates once instead of twice
 //!  └─▶ 3 ────────▶┘ └─▶ 8              cost of 6:    1-3-6-8, which evaluates for nothing
 //! ```
 //!
-//! This is the weighing of partial dead code elimination, turned around. On a path the expression is *anticipated* at a node
-//! if an evaluation comes to be hoisted there from further on, and *removable* if it goes on from there, backward, to where
-//! the value is available. A path benefits from a branch where both hold, and pays for one where neither does. To come to where
-//! the value is available, an evaluation may have to pass more branches, so these are enabled together and their costs are
-//! paid together; evaluations stop at all others. What is weighed is counted on each path, before and after. What is
-//! unfrequent may cost, but not benefit: it pays where it passes one of these branches and does not need the value.
+//! This is the weighing of partial dead code elimination, turned around. On a path the expression is *anticipated* at
+//! a node if an evaluation comes to be hoisted there from further on, and *removable* if it goes on from there,
+//! backward, to where the value is available. A path benefits from a branch where both hold, and pays for one where
+//! neither does. To come to where the value is available, an evaluation may have to pass more branches, so these are
+//! enabled together and their costs are paid together; evaluations stop at all others. What is weighed is counted on
+//! each path, before and after. What is unfrequent may cost, but not benefit: it pays where it passes one of these
+//! branches and does not need the value.
 //!
-//! A bit vector over paths for each node of the region; branches are decided one after the other, the last first, each with a
-//! few passes over the region. Those that did not pay are looked at again where others have been enabled since. Two branches
-//! that pay only together stay as they are.
+//! A bit vector over paths for each node of the region; branches are decided one after the other, the last first,
+//! each with a few passes over the region. Those that did not pay are looked at again where others have been enabled
+//! since. Two branches that pay only together stay as they are.
 //!
 //! Source: Gupta, Berson and Fang 1997, section 3 and figure 11.
 
@@ -74,8 +75,9 @@ impl Weighing<'_> {
     }
 }
 
-/// Decides on every branch of a region, the last first, where an evaluation takes so many cycles. `is_worth_it` hears what
-/// was found, and where evaluations would stand; `look` sees all that is weighed. Gives which are enabled, and the decisions.
+/// Decides on every branch of a region, the last first, where an evaluation takes so many cycles. `is_worth_it` hears
+/// what was found, and where evaluations would stand; `look` sees all that is weighed. Gives which are enabled, and
+/// the decisions.
 pub(super) fn decide(
     region: &Region,
     paths: &Paths,

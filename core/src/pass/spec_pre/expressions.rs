@@ -1,15 +1,16 @@
 //! Expressions and their evaluations.
 //!
 //! ```text
-//! n: a = add.u32 x, y      x + y: n evaluates it before it writes an operand, and so its evaluation could stand in front of n
+//! n: a = add.u32 x, y      x + y: n evaluates it before it writes an operand, and so its evaluation could stand in
+//! front of n
 //!    b = add.u32 y, x      of which this is a repetition
 //!    x = add.u32 x, 1
 //!    c = add.u32 x, y      and once more behind that: what holds at the end of n
 //! ```
 //!
-//! An expression is an opcode with its operands, those of a commutative one in any order. Evaluated are pure instructions
-//! without a guard, and loads, which are the same with and without `.spec`. What writes an operand ends what is known of its
-//! value, as does whatever may change the memory that a load reads.
+//! An expression is an opcode with its operands, those of a commutative one in any order. Evaluated are pure
+//! instructions without a guard, and loads, which are the same with and without `.spec`. What writes an operand ends
+//! what is known of its value, as does whatever may change the memory that a load reads.
 //!
 //! One walk over the function.
 

@@ -1,29 +1,33 @@
 //! How far an evaluation may be brought forward, and where it ends up.
 //!
 //! ```text
-//! 2: x + y ─▶ 6 ─▶ 7: x + y       hoisted to the entry of 7; to the exit of 6 only if speculation is enabled there, as 8 does
-//! 3        ─▶┘ └─▶ 8              not need it. From the entry of 6 it goes on to 2, where it is available, and to 3, in which
+//! 2: x + y ─▶ 6 ─▶ 7: x + y       hoisted to the entry of 7; to the exit of 6 only if speculation is enabled there,
+//! as 8 does 3        ─▶┘ └─▶ 8              not need it. From the entry of 6 it goes on to 2, where it is available,
+//! and to 3, in which
 //!                                 it stands then; 7 evaluates nothing any more
 //! ```
 //!
-//! The region of an expression are the nodes to which its value comes on some way (it is *partially available*) and from
-//! which a way leads on to an evaluation (it is *partially anticipated*), with nothing in between that changes it. Only there
-//! can anything be redundant. In it an evaluation is *hoisted* to an exit if all ways on need it, or one does and speculation
-//! is enabled; the greatest solution, so that it may be hoisted out of loops. It stops where the value is available on all
-//! ways, where something changes it, and at splits that are not enabled. Branches that may go back are never enabled.
+//! The region of an expression are the nodes to which its value comes on some way (it is *partially available*) and
+//! from which a way leads on to an evaluation (it is *partially anticipated*), with nothing in between that changes
+//! it. Only there can anything be redundant. In it an evaluation is *hoisted* to an exit if all ways on need it, or
+//! one does and speculation is enabled; the greatest solution, so that it may be hoisted out of loops. It stops where
+//! the value is available on all ways, where something changes it, and at splits that are not enabled. Branches that
+//! may go back are never enabled.
 //!
-//! From there it is *delayed* again as far as that evaluates it no more often, so that what gains nothing stays where it is and
-//! values live no longer than they have to. Where it is delayed to the end of a block and no further, it is inserted;
-//! where it is delayed to an evaluation, that stays; all other evaluations read the value.
+//! From there it is *delayed* again as far as that evaluates it no more often, so that what gains nothing stays where
+//! it is and values live no longer than they have to. Where it is delayed to the end of a block and no further, it is
+//! inserted; where it is delayed to an evaluation, that stays; all other evaluations read the value.
 //!
-//! Sound: on every way to an evaluation that goes, the value has been evaluated since an operand was last written, by one
-//! that stays or by one that is inserted. Without speculation nothing is inserted where it would not be evaluated anyway.
+//! Sound: on every way to an evaluation that goes, the value has been evaluated since an operand was last written, by
+//! one that stays or by one that is inserted. Without speculation nothing is inserted where it would not be evaluated
+//! anyway.
 //!
-//! Linear in the region, for which [`MOST_NODES`] nodes are looked at at most. In a large function most searches that come to
-//! that limit are seen to before they begin ([`Spans`]).
+//! Linear in the region, for which [`MOST_NODES`] nodes are looked at at most. In a large function most searches that
+//! come to that limit are seen to before they begin ([`Spans`]).
 //!
-//! Source: J. Knoop, O. Rüthing and B. Steffen, Lazy code motion, 1992; R. Gupta, D. Berson and J. Z. Fang, Path profile
-//! guided partial dead code elimination using predication, 1997, section 3: enabling speculation at a conditional node.
+//! Source: J. Knoop, O. Rüthing and B. Steffen, Lazy code motion, 1992; R. Gupta, D. Berson and J. Z. Fang, Path
+//! profile guided partial dead code elimination using predication, 1997, section 3: enabling speculation at a
+//! conditional node.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -84,7 +88,8 @@ impl Member {
     }
 }
 
-/// See the file's head. Members are in the order of their nodes, in which only edges that go back lead to an earlier one.
+/// See the file's head. Members are in the order of their nodes, in which only edges that go back lead to an earlier
+/// one.
 #[derive(Debug)]
 pub(super) struct Region {
     pub members: Vec<Member>,
@@ -280,8 +285,8 @@ impl Places {
         &self.marks[self.node(place)]
     }
 
-    /// Finds where the value of an expression comes to and where it is wanted. Gives up when there are more than so many nodes;
-    /// tells whether it did not.
+    /// Finds where the value of an expression comes to and where it is wanted. Gives up when there are more than so
+    /// many nodes; tells whether it did not.
     fn search(
         &mut self,
         nodes: &Nodes,
@@ -296,8 +301,8 @@ impl Places {
             let is_transparent = expressions.transparency(memory, expression);
             move |node: Node| shape.ends[node] && is_transparent(node)
         };
-        // Forward with the value, and backward from where it is wanted, in turn: whichever comes to its end first, the other only
-        // has to look where that has been.
+        // Forward with the value, and backward from where it is wanted, in turn: whichever comes to its end first,
+        // the other only has to look where that has been.
         let (mut ahead, mut back): (Vec<Node>, Vec<Node>) = Default::default();
         for &Site { node, first, last } in &expression.sites {
             let mark = self.enter(node, &is_transparent);
@@ -668,7 +673,8 @@ impl Region {
         }
     }
 
-    /// To which members could a hoisted evaluation come on its way to where the value is available, if it may pass all splits?
+    /// To which members could a hoisted evaluation come on its way to where the value is available, if it may pass
+    /// all splits?
     pub fn leading_to_available(&self) -> Vec<bool> {
         let splits: Vec<bool> = self.members.iter().map(|member| member.is_split).collect();
         let hoisted = self.hoisted(&splits);
@@ -697,8 +703,8 @@ fn append<T>(list: &mut Vec<T>, more: impl Iterator<Item = T>) -> Range<u32> {
     start..list.len() as u32
 }
 
-/// Parts of the nodes: numbers that only rise along edges, equal within a cycle. (R. Tarjan, Depth-first search and linear graph
-/// algorithms, 1972.)
+/// Parts of the nodes: numbers that only rise along edges, equal within a cycle. (R. Tarjan, Depth-first search and
+/// linear graph algorithms, 1972.)
 fn parts(nodes: &Nodes) -> Vec<u32> {
     let count = nodes.len();
     let (mut number, mut low, mut part) = (vec![NONE; count], vec![NONE; count], vec![NONE; count]);

@@ -1,5 +1,5 @@
-//! Partial redundancy elimination: what has been evaluated on some ways is evaluated on the others too, and not again behind
-//! them; by speculation also where not all ways need it, if executed paths gain by that.
+//! Partial redundancy elimination: what has been evaluated on some ways is evaluated on the others too, and not again
+//! behind them; by speculation also where not all ways need it, if executed paths gain by that.
 //!
 //! ```text
 //! n1: br p, n2, n3                       n1: br p, n2, n3
@@ -14,29 +14,29 @@
 //!                                        n8: br n9
 //! ```
 //!
-//! Each [expression](expressions) is looked at where its value comes to on some ways and is needed on some ([`hoisting`]).
-//! Without speculation an evaluation is brought forward only past branches all of whose ways need it, so that no path
-//! evaluates more than before. With executed paths, of a `profile path` or
+//! Each [expression](expressions) is looked at where its value comes to on some ways and is needed on some
+//! ([`hoisting`]). Without speculation an evaluation is brought forward only past branches all of whose ways need it,
+//! so that no path evaluates more than before. With executed paths, of a `profile path` or
 //! estimated from a `profile edge`, other branches are weighed ([`benefit`]): executed paths that
 //! evaluate once instead of twice, against others that evaluate for nothing. What pays is enabled, together with the
-//! branches ahead that the benefit needs. From there evaluations are delayed again as far as that costs nothing, so that
-//! invariants leave loops, and what gains nothing stays.
+//! branches ahead that the benefit needs. From there evaluations are delayed again as far as that costs nothing, so
+//! that invariants leave loops, and what gains nothing stays.
 //!
-//! On a machine with warps a path is taken by lanes, but an instruction is paid by the warp. With `cost=warp`, which is the
-//! default where a `profile warp` counts executions, evaluations move where warps execute fewer cycles for them: an evaluation
-//! on each side of a branch whose lanes part is paid twice, and one ahead of it once.
+//! On a machine with warps a path is taken by lanes, but an instruction is paid by the warp. With `cost=warp`, which
+//! is the default where a `profile warp` counts executions, evaluations move where warps execute fewer cycles for
+//! them: an evaluation on each side of a branch whose lanes part is paid twice, and one ahead of it once.
 //!
-//! Sound: a value is read only where it has been evaluated on every way since an operand was last written, and it is kept in
-//! registers of its own. Arithmetic does not trap; a load that is inserted where not all ways have it is a non-faulting one, or with `faulting=never` not inserted.
-//! Loads are changed by what [may write](crate::pass::path_guided::memory) where they read. What a guard may skip is not
-//! taken for an evaluation.
+//! Sound: a value is read only where it has been evaluated on every way since an operand was last written, and it is
+//! kept in registers of its own. Arithmetic does not trap; a load that is inserted where not all ways have it is a
+//! non-faulting one, or with `faulting=never` not inserted. Loads are changed by what [may
+//! write](crate::pass::path_guided::memory) where they read. What a guard may skip is not taken for an evaluation.
 //!
-//! Bounds: for one expression at most 4096 nodes are looked at, in at most [`MOST_ROUNDS`] rounds, and 64 branches of a region
-//! are decided on.
+//! Bounds: for one expression at most 4096 nodes are looked at, in at most [`MOST_ROUNDS`] rounds, and 64 branches of
+//! a region are decided on.
 //! Running the pass again finds nothing more, but for that.
 //!
-//! Source: R. Gupta, D. Berson and J. Z. Fang, Path profile guided partial dead code elimination using predication, 1997,
-//! section 3 and figure 11; J. Knoop, O. Rüthing and B. Steffen, Lazy code motion, 1992.
+//! Source: R. Gupta, D. Berson and J. Z. Fang, Path profile guided partial dead code elimination using predication,
+//! 1997, section 3 and figure 11; J. Knoop, O. Rüthing and B. Steffen, Lazy code motion, 1992.
 
 mod benefit;
 mod expressions;
@@ -75,17 +75,20 @@ impl Pass for SpecPre {
     const INFO: PassInfo = PassInfo {
         name: "spec-pre",
         paper: "Gupta, Berson and Fang 1997; Knoop, Rüthing and Steffen 1992",
-        summary: "Evaluates once what some paths evaluate twice, ahead of branches that do not always need it where executed paths gain by it.",
+        summary: "Evaluates once what some paths evaluate twice, ahead of branches that do not always need it \
+               where executed paths gain by it.",
         knobs: &[
             Knob {
                 name: "speculation",
                 kind: KnobKind::Switch { default: true },
-                help: "evaluate ahead of branches not all of whose ways need it; without it no path ever evaluates more",
+                help: "evaluate ahead of branches not all of whose ways need it; without it no path ever \
+                       evaluates more",
             },
             Knob {
                 name: FAULTING_KNOB,
                 kind: KnobKind::Choice { default: "auto", words: &["auto", "spec", "never"] },
-                help: "Treatment of a load that might fault where speculation puts it: mark it as one that does not, or do not put it there; auto: do not if the result is to be PTX, otherwise mark it.",
+                help: "Treatment of a load that might fault where speculation puts it: mark it as one that does \
+                       not, or do not put it there; auto: do not if the result is to be PTX, otherwise mark it.",
             },
             FP,
             COST,
@@ -160,8 +163,8 @@ impl Elimination {
         })
     }
 
-    /// Looks at every expression until nothing more is gained by it. What one gains another does not lose, as no operand is
-    /// written at another place than before.
+    /// Looks at every expression until nothing more is gained by it. What one gains another does not lose, as no
+    /// operand is written at another place than before.
     fn run(mut self, view: &mut View<'_>) {
         for number in 0..self.expressions.all.len() {
             self.replace_repetitions(view, number);

@@ -6,8 +6,8 @@
 //! 7: b = add x, y      redundant                                        b = mov t
 //! ```
 //!
-//! Every expression has temporaries of its own, one for each result, so that nothing else ever writes them. Copies are left to
-//! copy propagation, and so are counted as nothing.
+//! Every expression has temporaries of its own, one for each result, so that nothing else ever writes them. Copies
+//! are left to copy propagation, and so are counted as nothing.
 //!
 //! A load that is inserted where it would not be executed on all ways is a non-faulting one.
 
@@ -46,8 +46,8 @@ pub(super) struct Plan {
     pub warp_cycles: Option<(f64, f64)>,
 }
 
-/// Benefit of the branches that are passed: executions of frequent paths that lose an evaluation and of paths that gain one, and
-/// their cycles.
+/// Benefit of the branches that are passed: executions of frequent paths that lose an evaluation and of paths that
+/// gain one, and their cycles.
 #[derive(Clone, Copy, Default)]
 struct Favour {
     benefit_paths: f64,

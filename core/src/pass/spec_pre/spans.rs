@@ -1,18 +1,20 @@
 //! Which searches come to their limit, seen before they begin.
 //!
 //! ```text
-//! 3 ─▶ 4 ─▶ 5 ─▶ 6 ─▶ 7      ahead of 3, 4 to 7 are reached, as each has a way from another one of 3 to 6: all of them are
+//! 3 ─▶ 4 ─▶ 5 ─▶ 6 ─▶ 7      ahead of 3, 4 to 7 are reached, as each has a way from another one of 3 to 6: all of
+//! them are
 //!      ╰─────────▶╯          found for an expression whose operands none of them writes
 //! ```
 //!
-//! A search goes forward and backward in turn, each as far as it can while the other has not come to its end. Where both go
-//! further than the limit, that many nodes are found before either comes to its end, so that the search is refused: then it
-//! need not be made. Where the nodes ahead of a node end before that, the search goes on behind the last of them, and so from a
-//! loop's header backward to its end.
+//! A search goes forward and backward in turn, each as far as it can while the other has not come to its end. Where
+//! both go further than the limit, that many nodes are found before either comes to its end, so that the search is
+//! refused: then it need not be made. Where the nodes ahead of a node end before that, the search goes on behind the
+//! last of them, and so from a loop's header backward to its end.
 //!
 //! Sound: a search is said to be too long only where it would be refused. Another one is made.
 //!
-//! Linear in the function, but for one search in a list for each node; for an expression at most [`MOST_NEAR`] nodes are asked.
+//! Linear in the function, but for one search in a list for each node; for an expression at most [`MOST_NEAR`] nodes
+//! are asked.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -35,14 +37,14 @@ pub(super) struct Spans {
     end: Vec<u32>,
     /// First node of each span back: that one is found back from it if none from that one on writes an operand.
     begin: Vec<u32>,
-    /// Limit of each span back: too many are found back from it if none before it from that one on writes an operand; [`NONE`] where that
-    /// is not known.
+    /// Limit of each span back: too many are found back from it if none before it from that one on writes an operand;
+    /// [`NONE`] where that is not known.
     back: Vec<u32>,
 }
 
 impl Spans {
-    /// Computes the spans with more than `most` nodes. `goes_on` says whether a search that comes to a node beside another one comes
-    /// to the first one too, as far as the expression does not matter.
+    /// Computes the spans with more than `most` nodes. `goes_on` says whether a search that comes to a node beside
+    /// another one comes to the first one too, as far as the expression does not matter.
     pub fn of(nodes: &Nodes, goes_on: impl Fn(Node, Node) -> bool, most: usize) -> Spans {
         let most_at_once = |node: Node| nodes.successors(node).len().max(nodes.predecessors(node).len());
         // One step finds several, and the last of them may come to the end.
@@ -51,7 +53,8 @@ impl Spans {
         Spans { far, end: far_ahead(nodes, &goes_on), begin, back }
     }
 
-    /// Does a search for an expression go too far in both directions? Says no where that is not seen near to where it begins.
+    /// Does a search for an expression go too far in both directions? Says no where that is not seen near to where it
+    /// begins.
     /// `is_open` tells which nodes it comes to.
     pub fn are_too_long(
         &self,
@@ -142,8 +145,8 @@ fn far_ahead(nodes: &Nodes, goes_on: &impl Fn(Node, Node) -> bool) -> Vec<u32> {
 }
 
 /// Node to which a search goes back from each one, and one with so many nodes between that are found then. All of those
-/// between lead to another one or to it. What leads back only counts where it leads to one of those that lead on, so that the
-/// nodes between begin there at the latest.
+/// between lead to another one or to it. What leads back only counts where it leads to one of those that lead on, so
+/// that the nodes between begin there at the latest.
 fn far_back(nodes: &Nodes, goes_on: &impl Fn(Node, Node) -> bool, far: usize) -> (Vec<u32>, Vec<u32>) {
     let count = nodes.len();
     let leads_on = |node: Node| nodes.successors(node).iter().any(|&next| next > node);

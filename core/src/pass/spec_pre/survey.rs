@@ -1,5 +1,5 @@
-//! The executed paths of a program as it is, what is evaluated twice in it, with verdicts, and how that comes to be evaluated
-//! once: for people who look before the pass does anything.
+//! The executed paths of a program as it is, what is evaluated twice in it, with verdicts, and how that comes to be
+//! evaluated once: for people who look before the pass does anything.
 //!
 //! ```text
 //! paths         freq   x + y ahead of n6:  available  anticipated  benefit  cost     branches  n6   19 · T > 5 · T
@@ -7,9 +7,9 @@
 //! n1 n3 n6 n8     5                            0           0          0      1       inserted  n3   replaced  n7
 //! ```
 //!
-//! It looks with the pass's own eyes: the same regions, the same sets, the same decisions, the same sentences. Nothing is
-//! computed a second way, so that what is told here is what the pass does next; [`carried_out`] is what the program
-//! is then.
+//! It looks with the pass's own eyes: the same regions, the same sets, the same decisions, the same sentences.
+//! Nothing is computed a second way, so that what is told here is what the pass does next; [`carried_out`] is what
+//! the program is then.
 
 use alloc::format;
 use alloc::string::String;
@@ -173,7 +173,8 @@ pub fn survey(module: &Module, func: Func, settings: &Settings, question: Questi
     }
 }
 
-/// The function as it is when the pass has done what its remark about an instruction says; none if there is no such remark.
+/// The function as it is when the pass has done what its remark about an instruction says; none if there is no such
+/// remark.
 pub fn carried_out(module: &Module, func: Func, settings: &Settings, inst: Inst) -> Option<Function> {
     let mut body = module.funcs[func].clone();
     let mut silent = NoTrace;
@@ -207,8 +208,8 @@ struct Scene<'a> {
 /// Facts about a branch. Members are places in the region.
 struct Seat {
     decision: Decision,
-    /// Sets of those that are enabled together: paths on which the value is available ahead, and on which an evaluation is
-    /// anticipated behind.
+    /// Sets of those that are enabled together: paths on which the value is available ahead, and on which an
+    /// evaluation is anticipated behind.
     sets: Vec<(usize, FixedBitSet, FixedBitSet)>,
     benefits: FixedBitSet,
     costs: FixedBitSet,

@@ -22,8 +22,8 @@ use super::words::plain_names;
 use crate::ir::{Block, Function};
 use crate::text::parse;
 
-/// The source with these frequencies in the place of the `profile path` that a function has there. `func` is the function at
-/// hand, `start` the same as it was read.
+/// The source with these frequencies in the place of the `profile path` that a function has there. `func` is the
+/// function at hand, `start` the same as it was read.
 pub(super) fn declared_in(
     source: &str,
     start: &Function,
@@ -48,8 +48,8 @@ pub(super) fn declared_in(
     replaced_in(source, body, &block).filter(|text| !parse(text).has_errors())
 }
 
-/// Puts a block of text in the place of the `profile path` blocks of the kernel whose body is at an offset, or at the end of
-/// that.
+/// Puts a block of text in the place of the `profile path` blocks of the kernel whose body is at an offset, or at the
+/// end of that.
 fn replaced_in(source: &str, body: usize, block: &str) -> Option<String> {
     let mut text = source.get(..body)?.to_owned();
     let (mut depth, mut at) = (1usize, None);

@@ -40,7 +40,8 @@ pub(in crate::pass) struct ListedPaths<'a> {
 }
 
 impl<'a> ListedPaths<'a> {
-    /// The paths at a position, with the frequencies that a request has for them. Those that are no numbers do not count.
+    /// The paths at a position, with the frequencies that a request has for them. Those that are no numbers do not
+    /// count.
     pub(in crate::pass) fn new(position: &'a InspectedPosition<'a>, request: &Request) -> ListedPaths<'a> {
         let func = position.function();
         let declared = in_order(func, executed_paths(func));

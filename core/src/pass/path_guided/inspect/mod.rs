@@ -1,5 +1,5 @@
-//! Inspections of passes that are guided by paths: one of the statements that they consider, one of the joins or branches
-//! in its way, the executed paths with the sets of that, and the statement's way, moment by moment.
+//! Inspections of passes that are guided by paths: one of the statements that they consider, one of the joins or
+//! branches in its way, the executed paths with the sets of that, and the statement's way, moment by moment.
 //!
 //! ```text
 //! request     { statement: "4", join: "8", path: "0", frequency.0-1-4-6: "20" }
@@ -8,7 +8,8 @@
 //!             P1  n1 n2 n5 n7 n12  125  1 1 1 0      a row and a strand for each path
 //! ```
 //!
-//! Each pass surveys the function and finds the words ([`Findings`]); here they become an inspection, alike for all passes.
+//! Each pass surveys the function and finds the words ([`Findings`]); here they become an inspection, alike for all
+//! passes.
 //!
 //! Limit: [`MOST_STATEMENTS`] options.
 
@@ -168,7 +169,8 @@ pub(in crate::pass) fn requested(request: &Request, func: &Function) -> Option<I
     ((number as usize) < func.insts.len()).then(|| Inst::from_u32(number))
 }
 
-/// The instruction that the pass changes next. The journal knows, as a round goes on from the program that it began with.
+/// The instruction that the pass changes next. The journal knows, as a round goes on from the program that it began
+/// with.
 pub(in crate::pass) fn planned(position: &InspectedPosition<'_>) -> Option<Inst> {
     let (_, mut next) = position.rewrites();
     next.next().and_then(|event| event.remark.inst)

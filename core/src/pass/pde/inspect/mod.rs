@@ -58,8 +58,9 @@ const VOCABULARY: Vocabulary = Vocabulary {
     ],
 };
 
-const NO_PROFILE: &str = "No `profile path` or `profile edge` says how often paths are executed, so nothing sinks with a \
-                          predicate. Declare one, or let the simulator measure it: its switch is called profile.";
+const NO_PROFILE: &str = "No `profile path` or `profile edge` says how often paths are executed, so nothing sinks \
+                          under a predicate. Declare one, or let the simulator measure it: its switch is called \
+                          profile.";
 
 fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspection> {
     let (module, func) = (position.module, position.function());

@@ -4,7 +4,8 @@
 //! ```text
 //! paths        freq   x = s at n5:  available  removable  benefit  cost       joins   n5   150 · T[s] > 100 · T[p?s]
 //! n1 n2 n5 n7   125                 1          1          1        0                  n9   enabled with n5
-//! n1 n3 n5 n8    50                 0          0          0        1          flood   n2 ▸ n5 ▸ n8 ▸ n9    lands in n11
+//! n1 n3 n5 n8    50                 0          0          0        1          flood   n2 ▸ n5 ▸ n8 ▸ n9    lands in
+//! n11
 //! ```
 //!
 //! Regions, sets, decisions and sentences are those of the pass itself. [`carried_out`] is the
@@ -89,7 +90,7 @@ pub struct Detail {
     pub statement: Option<usize>,
     /// Why it cannot sink.
     pub why_none: String,
-    /// T[s], T[p?s] and T[p].
+    /// `T[s]`, `T[p?s]` and `T[p]`.
     pub times: Times,
     /// Joins of the region, in the order of the decisions.
     pub joins: Vec<Join>,
@@ -396,7 +397,8 @@ impl Surveyor<'_> {
             Some(_) => "it has a guard",
             None if !may_sink(data) => "only loads and pure instructions with one result sink",
             None => {
-                "a later instruction of the block reads or writes its result, writes an operand, or may change its memory"
+                "a later instruction of the block reads or writes its result, writes an operand, or may change \
+                 its memory"
             }
         };
         format!("`{}` cannot leave its block: {why}", instruction_text(self.module, self.func, inst))

@@ -84,7 +84,8 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
     Some(inspection(request, &VOCABULARY, &listed, func, findings))
 }
 
-/// The evaluation that is shown where nothing is known to come next: one that would move, or one that was weighed, or any.
+/// The evaluation that is shown where nothing is known to come next: one that would move, or one that was weighed, or
+/// any.
 fn usual(found: &Survey) -> Option<Inst> {
     let weighed = |surveyed: &&Surveyed| matches!(surveyed.verdict.rule, "cost" | "warps" | "no-benefit");
     let moves = found.redundancies.iter().find(|surveyed| surveyed.passes);

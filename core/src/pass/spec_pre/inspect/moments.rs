@@ -5,8 +5,8 @@
 //!                        hoisted                   n3: evaluated now      inserted
 //! ```
 //!
-//! The survey tells where it is evaluated after the change, and which evaluations are removed. What is in between is found by
-//! going back from those over the graph, a step at a time, as far as the value has to be brought.
+//! The survey tells where it is evaluated after the change, and which evaluations are removed. What is in between is
+//! found by going back from those over the graph, a step at a time, as far as the value has to be brought.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -130,7 +130,8 @@ impl HoistReport<'_> {
     fn way(&self, detail: &Detail) -> Vec<Hoisting> {
         let cfg = Cfg::compute(self.func);
         let block_of = |inst: Inst| self.func.inst_block(inst);
-        // By block: what gives the value at its end. An evaluation that is removed does so as well, as it has the value then.
+        // By block: what gives the value at its end. An evaluation that is removed does so as well, as it has the
+        // value then.
         let mut givers: BTreeMap<Block, Inst> = BTreeMap::new();
         for &inst in detail.replaced.iter().chain(&detail.sources) {
             givers.extend(block_of(inst).map(|block| (block, inst)));
