@@ -1,4 +1,4 @@
-//! The distributive law, from the right to the left: products that are added up share their common factor.
+//! Factoring of sums: products that are added up share their common factor.
 //!
 //! ```text
 //! p = mul a, b
@@ -6,75 +6,84 @@
 //! s = add p, q           ──▶   s = mul a, t              s = mad a, c, p       ──▶   s = mul a, t
 //! ```
 //!
-//! The terms of a sum are what a tree of `add` and `mad` (with floats `fma`) adds up. A term is a product if a `mad` of the
-//! tree adds it, or if it is computed in the same block and read by nobody else. Of the factors that several products have,
-//! the one that most have is taken out. Exact, because integer arithmetic wraps; whatever the sum reads has to hold at its
-//! root what it held where it was read.
+//! 1. Flatten the sum of a root through `add` and `mad` (`fma` for floats) that only the sum reads.
+//! 2. Its products are those that a `mad` adds, and those that a `mul` of the block computes and
+//!    only the sum reads.
+//! 3. Sort the factors of all products and choose the factor that most products have.
+//! 4. Refuse if an operand is overwritten before the root.
+//! 5. Add up the other factors, multiply the result by the common factor, and add the remaining
+//!    terms and products, the last step in the root.
+//! 6. Remove the instructions that are left over.
 //!
-//! Of `k` products `k - 1` multiplications go away, and additions stay as many: `k - 1` of them add up the other factors.
-//! Where there was a `mad` the product is added by one, too. Then what has the factor takes `k` instructions where it took
-//! as many `mad`s and, for each product that none of them added, one more.
+//! Of k products k − 1 multiplications are removed, and the number of additions stays.
 //!
-//! Linear in the terms but for the search of equal factors, which sorts them.
+//! Sound: integer arithmetic wraps, and floats take part only under the fast-math licence.
+//!
+//! Cost: O(k log k) for k terms.
+//!
+//! Limits: sums of more than [`MAX_LEAVES`] terms keep their products. A remark `distribute` tells
+//! when the budget of the knob is used up.
 
 use alloc::vec::Vec;
 
-use super::trees::{Forest, FreeInst, Leaf, MAX_LEAVES, Value, multiply_add, put_before, registers};
+use super::block_uses::Slot;
+use super::rebuild::put_before;
+use super::trees::{Forest, FreeInst, Leaf, MAX_LEAVES, Value, multiply_add, registers};
 use crate::edit::Rewrite;
-use crate::ir::{Inst, Op, Opcode, Operand, Type};
+use crate::ir::{Inst, Op, Opcode, Operand};
 
 /// A sum that gets fewer multiplications.
 pub struct Distribution {
-    /// Places of the instructions that are rewritten.
-    pub places: Vec<u32>,
-    root: Inst,
-    add: Opcode,
-    /// Is it rebuilt with `mad`?
+    /// All instructions that are rewritten or removed.
+    pub slots: Vec<Slot>,
+    pub root: Inst,
+    pub add: Opcode,
+    /// A `mad` may add the product.
     has_mad: bool,
-    /// Factor of all products.
+    /// Common factor of the chosen products.
     pub factor: Value,
-    /// Other factors of each.
+    /// The other factor of each chosen product.
     pub others: Vec<Value>,
-    /// The sum's other terms, but for those in `products`.
+    /// Terms that are neither chosen nor products of a `mad`.
     rest: Vec<Value>,
-    /// The factors of the other products of `mad`.
+    /// Factors of the products that a `mad` adds and that are not chosen.
     products: Vec<[Value; 2]>,
-    /// Instructions that can be used for what is multiplied, and for the product if that is not left to the root.
+    /// Instructions for the sum of the other factors, and for the product if the root does not compute it.
     early: Vec<FreeInst>,
     /// Instructions for the steps after that.
     late: Vec<FreeInst>,
 }
 
-/// Why a sum keeps its products.
+/// Reason for which a sum keeps its products.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hindrance {
-    /// They have no common factor.
+    /// The products have no common factor.
     NoFactor,
-    /// They have, but what would be read at the root is overwritten before it.
+    /// A term or factor is overwritten before the root.
     Overwritten,
 }
 
-/// A sum as it stands.
+/// A flattened sum.
 struct Sum {
     add: Opcode,
-    /// From the left to the right; what `mad` adds to stands on the left.
+    /// Terms from left to right; the product of a `mad` follows the term that it is added to.
     terms: Vec<Term>,
-    /// Places of its other instructions.
-    nodes: Vec<u32>,
+    /// Its additions but for the root.
+    nodes: Vec<Slot>,
     has_mad: bool,
 }
 
 enum Term {
     Leaf(Leaf),
-    /// A leaf that is a product.
-    Product(Leaf),
-    /// The product of the `mad` at that place.
-    OfMad(u32),
+    /// A leaf that a multiplication computes.
+    Product(Leaf, Slot),
+    /// The product of a `mad`.
+    OfMad(Slot),
 }
 
 impl Sum {
-    /// The sum that a root computes. None if it is too large; then all its nodes are its own nevertheless.
-    fn at(forest: &mut Forest<'_>, root: u32) -> Option<Sum> {
+    /// The sum of a root, which then owns its nodes; None if the sum is too large.
+    fn at(forest: &mut Forest<'_>, root: Slot) -> Option<Sum> {
         let add = Opcode { op: Op::Add, ..forest.opcode(root) };
         let (multiply, mad) = (Opcode { op: Op::Mul, ..add }, multiply_add(add));
         let mut sum = Sum { add, terms: Vec::new(), nodes: Vec::new(), has_mad: false };
@@ -82,12 +91,15 @@ impl Sum {
         sum.push_terms(forest, root, &mut stack);
         while let Some(term) = stack.pop() {
             match term {
-                Term::Leaf(leaf) if [add, mad].iter().any(|&node| forest.is_read_once(leaf.definition, node)) => {
-                    sum.nodes.push(leaf.definition);
-                    sum.push_terms(forest, leaf.definition, &mut stack);
-                }
-                Term::Leaf(leaf) if forest.is_read_once(leaf.definition, multiply) => {
-                    sum.terms.push(Term::Product(leaf));
+                Term::Leaf(leaf) if let Some(slot) = leaf.definition.expand() => {
+                    if [add, mad].iter().any(|&node| forest.is_read_once(leaf.definition, node)) {
+                        sum.nodes.push(slot);
+                        sum.push_terms(forest, slot, &mut stack);
+                    } else if forest.is_read_once(leaf.definition, multiply) {
+                        sum.terms.push(Term::Product(leaf, slot));
+                    } else {
+                        sum.terms.push(term);
+                    }
                 }
                 term => sum.terms.push(term),
             }
@@ -97,62 +109,61 @@ impl Sum {
         (sum.terms.len() <= MAX_LEAVES).then_some(sum)
     }
 
-    fn push_terms(&mut self, forest: &Forest<'_>, place: u32, stack: &mut Vec<Term>) {
-        if forest.opcode(place).op == Op::Add {
-            let [left, right] = forest.operands(place);
+    fn push_terms(&mut self, forest: &Forest<'_>, slot: Slot, stack: &mut Vec<Term>) {
+        if forest.opcode(slot).op == Op::Add {
+            let [left, right] = forest.operands(slot);
             stack.extend([Term::Leaf(right), Term::Leaf(left)]);
         } else {
-            let [_, _, added] = forest.operands(place);
-            stack.extend([Term::OfMad(place), Term::Leaf(added)]);
+            let [_, _, added] = forest.operands(slot);
+            stack.extend([Term::OfMad(slot), Term::Leaf(added)]);
             self.has_mad = true;
         }
     }
 }
 
 impl Term {
-    /// Place of its product, if it is one.
-    fn product(&self) -> Option<u32> {
+    /// The instruction that multiplies, if the term is a product.
+    fn product(&self) -> Option<Slot> {
         match self {
             Term::Leaf(_) => None,
-            Term::Product(leaf) => Some(leaf.definition),
-            Term::OfMad(place) => Some(*place),
+            Term::Product(_, slot) | Term::OfMad(slot) => Some(*slot),
         }
     }
 }
 
-/// The sum at a root, if several of its products have a common factor.
-pub fn find(forest: &mut Forest<'_>, root: u32) -> Result<Distribution, Hindrance> {
+/// The factoring of the sum at a root.
+pub fn find(forest: &mut Forest<'_>, root: Slot) -> Result<Distribution, Hindrance> {
     let mut sum = Sum::at(forest, root).ok_or(Hindrance::NoFactor)?;
-    // Each factor of each product, with the term's number and the other factor.
+    // Each factor of each product, with the index of the term and the other factor.
     let mut factors: Vec<(Leaf, usize, Leaf)> = Vec::new();
-    for (number, term) in sum.terms.iter().enumerate() {
-        if let Some(place) = term.product() {
-            let [left, right] = forest.operands(place);
+    for (index, term) in sum.terms.iter().enumerate() {
+        if let Some(slot) = term.product() {
+            let [left, right] = forest.operands(slot);
             if left != right {
-                factors.push((right, number, left));
+                factors.push((right, index, left));
             }
-            factors.push((left, number, right));
+            factors.push((left, index, right));
         }
     }
     if factors.len() < 2 {
         return Err(Hindrance::NoFactor);
     }
-    factors.sort_by_key(|(factor, number, _)| (key(factor), *number));
+    factors.sort_by_key(|(factor, index, _)| (factor.value, factor.definition.expand(), *index));
     let groups = factors.chunk_by(|a, b| a.0 == b.0);
-    // The first of the largest ones.
+    // The first of the largest groups.
     let group = groups.rev().max_by_key(|group| group.len()).filter(|group| group.len() > 1);
     let group = group.ok_or(Hindrance::NoFactor)?;
     let factor = group[0].0;
     let others: Vec<Leaf> = group.iter().map(|&(_, _, other)| other).collect();
-    let chosen: Vec<usize> = group.iter().map(|&(_, number, _)| number).collect();
+    let chosen: Vec<usize> = group.iter().map(|&(_, index, _)| index).collect();
     let (mut multiplications, mut rest, mut products) = (Vec::new(), Vec::new(), Vec::new());
-    for (number, term) in sum.terms.iter().enumerate() {
-        let is_chosen = chosen.binary_search(&number).is_ok();
+    for (index, term) in sum.terms.iter().enumerate() {
+        let is_chosen = chosen.binary_search(&index).is_ok();
         match term {
-            Term::Product(leaf) if is_chosen => multiplications.push(leaf.definition),
+            Term::Product(_, slot) if is_chosen => multiplications.push(*slot),
             Term::OfMad(_) if is_chosen => {}
-            Term::Leaf(leaf) | Term::Product(leaf) => rest.push(*leaf),
-            Term::OfMad(place) => products.push(forest.operands::<2>(*place)),
+            Term::Leaf(leaf) | Term::Product(leaf, _) => rest.push(*leaf),
+            Term::OfMad(slot) => products.push(forest.operands::<2>(*slot)),
         }
     }
     forest.own_all(root, &multiplications);
@@ -161,23 +172,23 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Result<Distribution, Hindranc
         forest.disown_all(&multiplications);
         return Err(Hindrance::Overwritten);
     }
-    // The root adds the product as a `mad`, or it computes it where there is nothing else to add.
+    // The root adds the product as a `mad`, or computes it if there is nothing else to add.
     let is_left_to_root = if rest.is_empty() { products.is_empty() } else { sum.has_mad };
-    let mut places = multiplications;
+    let mut slots = multiplications;
     sum.nodes.sort_unstable();
-    places.append(&mut sum.nodes);
+    slots.append(&mut sum.nodes);
     let multiplied = others.len() - usize::from(is_left_to_root);
-    let (early, late) = places.split_at_checked(multiplied).ok_or(Hindrance::NoFactor)?;
+    let (early, late) = slots.split_at_checked(multiplied).ok_or(Hindrance::NoFactor)?;
     let mut read = registers(&read);
-    let early: Vec<FreeInst> = early.iter().map(|&place| forest.free_inst(place, root, &read)).collect();
-    // The last of these is read behind the late ones.
+    let early: Vec<FreeInst> = early.iter().map(|&slot| forest.free_inst(slot, root, &read)).collect();
+    // The late instructions read the result of the early ones.
     read.extend(early.iter().filter_map(|free| free.reg));
     read.sort_unstable();
-    let late: Vec<FreeInst> = late.iter().map(|&place| forest.free_inst(place, root, &read)).collect();
+    let late: Vec<FreeInst> = late.iter().map(|&slot| forest.free_inst(slot, root, &read)).collect();
     let values = |leaves: Vec<Leaf>| leaves.into_iter().map(|leaf| leaf.value).collect();
-    places.push(root);
+    slots.push(root);
     Ok(Distribution {
-        places,
+        slots,
         root: forest.inst(root),
         add: sum.add,
         has_mad: sum.has_mad,
@@ -190,28 +201,8 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Result<Distribution, Hindranc
     })
 }
 
-/// Orders factors; equal ones are one value.
-fn key(leaf: &Leaf) -> (Value, u32) {
-    (leaf.value, leaf.definition)
-}
-
 impl Distribution {
-    /// The sum's root.
-    pub fn root(&self) -> Inst {
-        self.root
-    }
-
-    /// The instructions that are rewritten.
-    pub fn insts(&self) -> impl Iterator<Item = Inst> {
-        self.early.iter().chain(&self.late).map(|free| free.inst).chain([self.root])
-    }
-
-    /// The type of what is added up.
-    pub fn ty(&self) -> Type {
-        self.add.ty
-    }
-
-    /// Does it.
+    /// Rewrites the sum.
     pub fn apply(self, rewrite: &mut Rewrite<'_, '_>) {
         let Distribution { root, add, has_mad, factor, others, rest, products, early, late, .. } = self;
         let multiply = Opcode { op: Op::Mul, ..add };
@@ -232,16 +223,16 @@ impl Distribution {
             let (Step::Product(factors), Some(free)) = (product, early.next()) else { return };
             product = Step::Add(Operand::Reg(put_before(rewrite, root, free, multiply, factors)));
         }
-        let place = if rest.is_empty() { 0 } else { rest.len() + products.len() };
+        let index = if rest.is_empty() { 0 } else { rest.len() + products.len() };
         let mut steps: Vec<Step> = rest
             .into_iter()
             .map(|term| Step::Add(term.into()))
             .chain(products.into_iter().map(|factors| Step::Product(factors.map(Operand::from))))
             .collect();
-        steps.insert(place, product);
+        steps.insert(index, product);
         let last = steps.len() - 1;
         let mut so_far: Option<Operand> = None;
-        for (number, step) in steps.into_iter().enumerate() {
+        for (index, step) in steps.into_iter().enumerate() {
             let (opcode, operands, free) = match (so_far, step) {
                 (None, Step::Add(first)) => {
                     so_far = Some(first);
@@ -253,7 +244,7 @@ impl Distribution {
                     (multiply_add(add), Vec::from([left, right, so_far]), &mut late)
                 }
             };
-            if number == last {
+            if index == last {
                 rewrite.replace_operation(root, opcode, operands);
                 break;
             }
@@ -264,7 +255,7 @@ impl Distribution {
     }
 }
 
-/// Step that continues or begins the sum.
+/// A step that begins or continues the sum.
 enum Step {
     Add(Operand),
     Product([Operand; 2]),
