@@ -11,7 +11,6 @@ mod const_fold;
 mod copies;
 mod copy_prop;
 mod dce;
-mod fetch;
 mod fresh_knowledge;
 mod general_optimize;
 mod gvn_cse;
