@@ -21,7 +21,6 @@
 
 use alloc::format;
 
-use super::available_copies::walk_with_copies;
 use super::const_fold::Folding;
 use super::copy_prop;
 use super::dce::Dce;
@@ -29,6 +28,7 @@ use super::simplify_cfg::SimplifyCfg;
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
 use crate::ir::Function;
 use crate::machine::{Machine, OpClass};
+use crate::pass::support::available_copies::walk_with_copies;
 use crate::trace::{Fact, Remark};
 use crate::view::View;
 

@@ -20,11 +20,11 @@
 //! first and the third rule ask whether operations across lanes still run with the same lanes
 //! ([`crate::flow`]'s `LaneGroups`). Blocks where control enters from outside stay, and so does one
 //! `ret` of the last exit, because callers name a place to go on for each. What read a register
-//! that only the paths gone assigned goes on reading zero; see [`super::last_assignment`].
+//! that only the paths gone assigned goes on reading zero; see [`crate::pass::support::last_assignment`].
 //!
 //! A round is linear in blocks and instructions; each round but the last removes an edge or a
 //! block. Where edges were taken away, branches are looked for again only where more can be known
-//! ([`super::fresh_knowledge`]). Running the pass again finds nothing more.
+//! ([`crate::pass::support::fresh_knowledge`]). Running the pass again finds nothing more.
 //!
 //! Source: Muchnick, Advanced Compiler Design and Implementation, section 18.2.
 
@@ -35,14 +35,14 @@ use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 use fixedbitset::FixedBitSet;
 
-use super::available_copies::{AvailableCopies, Source, walk_part_with_copies};
-use super::branch_slice::BranchSlice;
-use super::fresh_knowledge::Seen;
-use super::last_assignment::{Doubt, assign_zeros, take_edges_away};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::flow::{LaneGroups, convergent_blocks};
 use crate::graph::{Cfg, PostDominators};
 use crate::ir::{Block, Function, Inst, InstData, Op, Operand};
+use crate::pass::support::available_copies::{AvailableCopies, Source, walk_part_with_copies};
+use crate::pass::support::branch_slice::BranchSlice;
+use crate::pass::support::fresh_knowledge::Seen;
+use crate::pass::support::last_assignment::{Doubt, assign_zeros, take_edges_away};
 use crate::text::instruction_text;
 use crate::trace::{Fact, Remark};
 use crate::view::View;

@@ -37,7 +37,7 @@ use super::zeros::ZeroProfile;
 use crate::edit::Rewrite;
 use crate::flow::RegisterAccesses;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
-use crate::pass::last_assignment::assign_zeros;
+use crate::pass::support::last_assignment::assign_zeros;
 use crate::trace::Place;
 
 /// Plan of a transformation, found before anything changes.

@@ -13,7 +13,7 @@
 //! operand value to the bit; float identities that hold only for real numbers need the fast-math
 //! licence, and those that would keep a NaN's bits, which arithmetic does not, ask whether the
 //! operand is a result itself. A guard whose value is known on this path is dropped, or takes its
-//! instruction with it; see [`super::last_assignment`] for those who read what that would have
+//! instruction with it; see [`crate::pass::support::last_assignment`] for those who read what that would have
 //! written.
 //!
 //! One walk over the dominator tree, a constant number of steps an instruction; another one only
@@ -29,11 +29,11 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
-use super::available_copies::{AvailableCopies, walk_with_copies};
-use super::last_assignment::{assign_zeros, take_insts_away};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::flow::FloatResults;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Type};
+use crate::pass::support::available_copies::{AvailableCopies, walk_with_copies};
+use crate::pass::support::last_assignment::{assign_zeros, take_insts_away};
 use crate::sim::evaluate;
 use crate::text::instruction_text;
 use crate::trace::Remark;

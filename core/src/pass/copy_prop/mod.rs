@@ -27,11 +27,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
-use super::available_copies::{AvailableCopies, CopyReads, Source, walk_with_copies_by};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::ir::{
     Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Module, Op, Operand, Reg, Type,
 };
+use crate::pass::support::available_copies::{AvailableCopies, CopyReads, Source, walk_with_copies_by};
 use crate::text::{constant_text, instruction_text};
 use crate::trace::{Fact, Remark};
 use crate::view::View;

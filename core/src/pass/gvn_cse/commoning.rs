@@ -41,7 +41,7 @@ use crate::edit::Rewrite;
 use crate::flow::Value;
 use crate::graph::Dominators;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg};
-use crate::pass::copies::{overwritten_early, replace_by_copies};
+use crate::pass::support::copies::{overwritten_early, replace_by_copies};
 use crate::trace::Place;
 use crate::view::View;
 

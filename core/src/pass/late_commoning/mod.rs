@@ -40,7 +40,6 @@ use alloc::vec::Vec;
 use hashbrown::HashSet;
 use smallvec::{SmallVec, smallvec};
 
-use super::copies::{copies, overwritten_early, replace_by_copies};
 use super::gvn_cse::eligibility::Class;
 use super::gvn_cse::numbering::Options;
 use super::gvn_cse::numbers::ValueNumbers;
@@ -50,6 +49,7 @@ use crate::edit::Rewrite;
 use crate::flow::{Definition, Value, Values};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, InstData, Reg, Type};
+use crate::pass::support::copies::{copies, overwritten_early, replace_by_copies};
 use crate::text::instruction_text;
 use crate::trace::{Fact, Place, Remark};
 use crate::view::View;

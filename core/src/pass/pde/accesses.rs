@@ -7,7 +7,7 @@
 //!
 //! Places are positions in the block. A node is scanned at the start and again after a plan changes
 //! it; the list of nodes that touch a register follows. Memory is divided into
-//! [classes](crate::pass::path_guided::memory) once, at the start: an instruction keeps its class
+//! [classes](crate::pass::support::path_guided::memory) once, at the start: an instruction keeps its class
 //! wherever it moves, because its address keeps its value.
 //!
 //! Cost: O(instructions) for the scans; a query about a node and a register is a binary search in
@@ -20,8 +20,8 @@ use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use crate::ir::{Block, Flags, Function, Inst, Module, Reg};
-use crate::pass::path_guided::memory::{Memory, Reads};
-use crate::pass::path_guided::nodes::{Node, Nodes};
+use crate::pass::support::path_guided::memory::{Memory, Reads};
+use crate::pass::support::path_guided::nodes::{Node, Nodes};
 
 /// No place.
 pub(super) const NOWHERE: u32 = u32::MAX;

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use super::plan::{Plan, Spot};
 use crate::edit::Rewrite;
 use crate::ir::{Block, Guard, Inst, InstData, Opcode, Operand, Type};
-use crate::pass::path_guided::nodes::Nodes;
+use crate::pass::support::path_guided::nodes::Nodes;
 use crate::trace::Place;
 
 impl Plan {

@@ -51,10 +51,10 @@ use fixedbitset::FixedBitSet;
 
 use super::region::{Delayed, Flags, Landing, Landings, Region};
 use super::sets::Sets;
-use crate::pass::path_guided::balance::{Balance, executions};
-use crate::pass::path_guided::nodes::Nodes;
-use crate::pass::path_guided::path_sets::{add, add_common, add_difference, are_disjoint, is_none, take_away};
-use crate::pass::path_guided::paths::Paths;
+use crate::pass::support::path_guided::balance::{Balance, executions};
+use crate::pass::support::path_guided::nodes::Nodes;
+use crate::pass::support::path_guided::path_sets::{add, add_common, add_difference, are_disjoint, is_none, take_away};
+use crate::pass::support::path_guided::paths::Paths;
 
 /// Further joins of a region stay closed.
 const MOST_JOINS: usize = 64;

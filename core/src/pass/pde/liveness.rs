@@ -24,7 +24,7 @@ use fixedbitset::FixedBitSet;
 
 use super::accesses::Accesses;
 use crate::ir::Reg;
-use crate::pass::path_guided::nodes::{Node, Nodes};
+use crate::pass::support::path_guided::nodes::{Node, Nodes};
 
 /// Nodes at whose entries a register is live.
 pub(super) struct LiveRange {

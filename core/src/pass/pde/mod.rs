@@ -28,7 +28,7 @@
 //!
 //! Sound: a statement moves along control flow only, past nothing that reads or writes its result
 //! or writes its operands, and executes at most once for each time that it did. Loads pass what
-//! writes [memory](super::path_guided::memory) only if that cannot be what they read, and nothing
+//! writes [memory](crate::pass::support::path_guided::memory) only if that cannot be what they read, and nothing
 //! that orders memory. Critical edges get a block where needed.
 //!
 //! Cost: O(region · joins · paths / 64) for each statement, and again for each change near it.
@@ -55,11 +55,11 @@ mod sets;
 mod statements;
 mod warps;
 
-use super::path_guided::paths::Paths;
-use super::path_guided::rules::{self as guided, COST, FP, MACHINE};
 use super::{Inspector, Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::ir::Function;
 use crate::machine::Machine;
+use crate::pass::support::path_guided::paths::Paths;
+use crate::pass::support::path_guided::rules::{self as guided, COST, FP, MACHINE};
 use crate::view::View;
 pub use inspect::survey;
 use rounds::Rounds;

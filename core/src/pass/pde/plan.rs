@@ -29,8 +29,8 @@ use super::remarks::Refusal;
 use super::statements::Statement;
 use crate::ir::{Block, Function, Guard, Inst, InstData, Opcode, Reg, Type};
 use crate::machine::{Machine, OpClass};
-use crate::pass::path_guided::nodes::{Node, Nodes};
-use crate::pass::path_guided::paths::Paths;
+use crate::pass::support::path_guided::nodes::{Node, Nodes};
+use crate::pass::support::path_guided::paths::Paths;
 
 /// Cycles of an instruction with a false predicate: the paper's machine aborts it.
 const ABORTED: f64 = 1.0;

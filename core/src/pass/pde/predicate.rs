@@ -30,7 +30,7 @@ use smallvec::SmallVec;
 use super::accesses::Accesses;
 use super::region::{Delayed, Landing, Landings, Region};
 use crate::ir::{Block, Function, Guard, Op, Operand, Reg};
-use crate::pass::path_guided::nodes::{Node, Nodes};
+use crate::pass::support::path_guided::nodes::{Node, Nodes};
 
 /// Branches further up are not asked.
 const MOST_BRANCHES: usize = 8;

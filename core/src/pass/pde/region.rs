@@ -35,9 +35,9 @@ use super::accesses::{Accesses, NOWHERE};
 use super::liveness::LiveRange;
 use super::statements::Statement;
 use crate::ir::Inst;
-use crate::pass::path_guided::nodes::{Node, Nodes};
-use crate::pass::path_guided::path_sets::{add, are_disjoint};
-use crate::pass::path_guided::paths::Paths;
+use crate::pass::support::path_guided::nodes::{Node, Nodes};
+use crate::pass::support::path_guided::path_sets::{add, are_disjoint};
+use crate::pass::support::path_guided::paths::Paths;
 
 /// Larger regions are given up.
 pub(super) const MOST_NODES: usize = 4096;

@@ -9,7 +9,7 @@ use super::plan::{Favour, Plan};
 use super::region::MOST_NODES;
 use super::rounds::MOST_ROUNDS;
 use crate::ir::{Block, Function};
-use crate::pass::path_guided::nodes::Nodes;
+use crate::pass::support::path_guided::nodes::Nodes;
 use crate::trace::{Fact, Remark};
 
 /// Why a statement stays, or does not pass a join.

@@ -39,8 +39,8 @@ use super::plan::{Notes, Plan, Planner, Scratch};
 use super::remarks::{Refusal, applied, infrequent, more_rounds, no_profile};
 use super::statements::{Catalogue, FrequentNodes, Statement};
 use crate::ir::{Function, Inst, Type, WarpCounts};
-use crate::pass::path_guided::nodes::{Node, Nodes};
-use crate::pass::path_guided::paths::Paths;
+use crate::pass::support::path_guided::nodes::{Node, Nodes};
+use crate::pass::support::path_guided::paths::Paths;
 use crate::text::instruction_text;
 use crate::view::View;
 

@@ -22,8 +22,8 @@ use fixedbitset::FixedBitSet;
 
 use super::accesses::NOWHERE;
 use super::region::{Delayed, Region};
-use crate::pass::path_guided::path_sets::{PathSets, add, add_common, add_difference, keep};
-use crate::pass::path_guided::paths::Paths;
+use crate::pass::support::path_guided::path_sets::{PathSets, add, add_common, add_difference, keep};
+use crate::pass::support::path_guided::paths::Paths;
 
 /// Sets of paths of a statement, by member.
 pub(super) struct Sets {

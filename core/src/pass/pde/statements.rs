@@ -26,9 +26,9 @@ use smallvec::SmallVec;
 
 use super::accesses::{Accesses, NOWHERE, Touches};
 use crate::ir::{Function, Inst, InstData, Op, Reg};
-use crate::pass::path_guided::memory::Reads;
-use crate::pass::path_guided::nodes::Node;
-use crate::pass::path_guided::paths::Paths;
+use crate::pass::support::path_guided::memory::Reads;
+use crate::pass::support::path_guided::nodes::Node;
+use crate::pass::support::path_guided::paths::Paths;
 
 /// An instruction that may sink, in all blocks that it could leave.
 pub(super) struct Statement {

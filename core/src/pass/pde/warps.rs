@@ -18,7 +18,7 @@ use super::plan::{Notes, Planner};
 use super::predicate::Sinking;
 use super::region::{Delayed, Flags, Region};
 use crate::ir::{Block, InstData};
-use crate::pass::path_guided::nodes::Node;
+use crate::pass::support::path_guided::nodes::Node;
 
 impl Planner<'_> {
     /// Cycles of all warps for the statement as it is.

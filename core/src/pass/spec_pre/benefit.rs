@@ -25,10 +25,10 @@ use alloc::vec::Vec;
 use fixedbitset::FixedBitSet;
 
 use super::hoisting::{Hoisted, Placement, Region, Way};
-use crate::pass::path_guided::balance::{Balance, executions};
-use crate::pass::path_guided::nodes::Nodes;
-use crate::pass::path_guided::path_sets::{PathSets, add, add_difference, are_disjoint, keep};
-use crate::pass::path_guided::paths::Paths;
+use crate::pass::support::path_guided::balance::{Balance, executions};
+use crate::pass::support::path_guided::nodes::Nodes;
+use crate::pass::support::path_guided::path_sets::{PathSets, add, add_difference, are_disjoint, keep};
+use crate::pass::support::path_guided::paths::Paths;
 
 /// Branches of a region that are decided on; evaluations stop at others.
 const MOST_SPLITS: usize = 64;

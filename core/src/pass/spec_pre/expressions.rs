@@ -21,8 +21,8 @@ use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 use smallvec::SmallVec;
 
 use crate::ir::{Few, Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
-use crate::pass::path_guided::memory::{Changes, Memory, Reads, may_be_repeated};
-use crate::pass::path_guided::nodes::{Node, Nodes};
+use crate::pass::support::path_guided::memory::{Changes, Memory, Reads, may_be_repeated};
+use crate::pass::support::path_guided::nodes::{Node, Nodes};
 
 /// See the file's head.
 #[derive(Clone)]

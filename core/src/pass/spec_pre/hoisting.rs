@@ -38,8 +38,8 @@ use cranelift_entity::{EntityRef, entity_impl};
 use super::expressions::{Expression, Expressions, Site};
 use super::spans::Spans;
 use crate::ir::Inst;
-use crate::pass::path_guided::memory::Memory;
-use crate::pass::path_guided::nodes::{Node, Nodes};
+use crate::pass::support::path_guided::memory::Memory;
+use crate::pass::support::path_guided::nodes::{Node, Nodes};
 
 /// Nodes that are looked at for one expression.
 const MOST_NODES: usize = 4096;

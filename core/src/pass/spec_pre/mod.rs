@@ -29,7 +29,7 @@
 //! Sound: a value is read only where it has been evaluated on every way since an operand was last written, and it is
 //! kept in registers of its own. Arithmetic does not trap; a load that is inserted where not all ways have it is a
 //! non-faulting one, or with `faulting=never` not inserted. Loads are changed by what [may
-//! write](crate::pass::path_guided::memory) where they read. What a guard may skip is not taken for an evaluation.
+//! write](crate::pass::support::path_guided::memory) where they read. What a guard may skip is not taken for an evaluation.
 //!
 //! Bounds: for one expression at most 4096 nodes are looked at, in at most [`MOST_ROUNDS`] rounds, and 64 branches of
 //! a region are decided on.
@@ -49,14 +49,14 @@ pub mod survey;
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::last_assignment::has_doubtful_reads;
-use super::path_guided::memory::Memory;
-use super::path_guided::nodes::Nodes;
-use super::path_guided::paths::Paths;
-use super::path_guided::rules::{COST, FP, MACHINE, Rules};
 use super::{FAULTING_KNOB, Inspector, Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::ir::{Block, Function, Inst, Module, WarpCounts};
 use crate::machine::Machine;
+use crate::pass::support::last_assignment::has_doubtful_reads;
+use crate::pass::support::path_guided::memory::Memory;
+use crate::pass::support::path_guided::nodes::Nodes;
+use crate::pass::support::path_guided::paths::Paths;
+use crate::pass::support::path_guided::rules::{COST, FP, MACHINE, Rules};
 use crate::text::instruction_text;
 use crate::trace::{Fact, Remark};
 use crate::view::View;

@@ -23,8 +23,8 @@ use super::survey::Seen;
 use crate::edit::Rewrite;
 use crate::ir::{Block, Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Space};
 use crate::machine::Machine;
-use crate::pass::path_guided::nodes::{Node, Nodes};
-use crate::pass::path_guided::paths::Paths;
+use crate::pass::support::path_guided::nodes::{Node, Nodes};
+use crate::pass::support::path_guided::paths::Paths;
 use crate::trace::{Fact, Place, Remark};
 
 /// Cycles below which a difference is one of rounding.

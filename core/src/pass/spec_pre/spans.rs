@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use smallvec::SmallVec;
 
 use super::expressions::{Expression, Expressions};
-use crate::pass::path_guided::nodes::{Node, Nodes};
+use crate::pass::support::path_guided::nodes::{Node, Nodes};
 
 /// Nodes near to where a search begins that are asked how far it goes from there.
 const MOST_NEAR: usize = 16;

@@ -23,13 +23,13 @@ use super::hoisting::{Hoisted, Member, Region};
 use super::{Elimination, Heard, repeat};
 use crate::ir::{Block, Func, Function, Inst, Module};
 use crate::pass::Settings;
-use crate::pass::path_guided::nodes::Node;
-use crate::pass::path_guided::paths::{Paths, change_frequencies, told};
+use crate::pass::support::path_guided::nodes::Node;
+use crate::pass::support::path_guided::paths::{Paths, change_frequencies, told};
 use crate::text::instruction_text;
 use crate::trace::{NoTrace, Remark};
 use crate::view::{Analyses, View};
 
-pub use crate::pass::path_guided::paths::{Estimated, Path, executed_paths};
+pub use crate::pass::support::path_guided::paths::{Estimated, Path, executed_paths};
 
 /// Request of a survey.
 #[derive(Clone, Copy, Default, Debug)]

@@ -21,8 +21,8 @@ use alloc::vec::Vec;
 use self::survey::{Detail, Join, JoinVerdict, Question, Survey, Surveyed, Times, Weighed, survey};
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Block, Function, Inst, Module};
-use crate::pass::path_guided::inspect::words::{name, sign, together, warp_cycles};
-use crate::pass::path_guided::inspect::{
+use crate::pass::support::path_guided::inspect::words::{name, sign, together, warp_cycles};
+use crate::pass::support::path_guided::inspect::{
     DecisionPoint, Findings, ListedPaths, PointSets, SetColumn, ShownStatement, StatementRow, Vocabulary, inspection,
     inspector, planned, requested,
 };

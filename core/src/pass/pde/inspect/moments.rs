@@ -14,8 +14,8 @@ use super::SinkReport;
 use super::survey::{Detail, Flooded, Join, JoinVerdict, Landed, Position, Predicate, Spot, Surveyed};
 use crate::inspect::{Anchor, Look, Mark, Moment};
 use crate::ir::{Block, Inst};
-use crate::pass::path_guided::inspect::mark;
-use crate::pass::path_guided::inspect::words::{following, places};
+use crate::pass::support::path_guided::inspect::mark;
+use crate::pass::support::path_guided::inspect::words::{following, places};
 
 impl SinkReport<'_> {
     pub(super) fn moments(&self, surveyed: &Surveyed, detail: &Detail) -> Vec<Moment> {

@@ -30,15 +30,15 @@ use super::super::statements::{Catalogue, FrequentNodes, Statement, may_sink};
 use crate::graph::Cfg;
 use crate::ir::{Block, Func, Function, Guard, Inst, Module, WarpCounts};
 use crate::pass::Settings;
-use crate::pass::path_guided::nodes::{Node, Nodes};
-use crate::pass::path_guided::paths::{Paths, change_frequencies, told};
+use crate::pass::support::path_guided::nodes::{Node, Nodes};
+use crate::pass::support::path_guided::paths::{Paths, change_frequencies, told};
 use crate::text::instruction_text;
 use crate::trace::{NoTrace, Remark};
 use crate::view::{Analyses, View};
 
 pub use super::super::benefit::Times;
 pub use super::super::plan::Spot;
-pub use crate::pass::path_guided::paths::{Estimated, Path, executed_paths};
+pub use crate::pass::support::path_guided::paths::{Estimated, Path, executed_paths};
 
 /// Subject of a survey.
 #[derive(Clone, Copy, Default, Debug)]

@@ -18,8 +18,8 @@ use alloc::vec::Vec;
 use super::survey::{Branch, BranchVerdict, Detail, Question, Survey, Surveyed, Weighed, survey};
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Block, Function, Inst, Module};
-use crate::pass::path_guided::inspect::words::{name, names, sign, together, warp_cycles};
-use crate::pass::path_guided::inspect::{
+use crate::pass::support::path_guided::inspect::words::{name, names, sign, together, warp_cycles};
+use crate::pass::support::path_guided::inspect::{
     DecisionPoint, Findings, ListedPaths, PointSets, SetColumn, ShownStatement, StatementRow, Vocabulary, inspection,
     inspector, planned, requested,
 };

@@ -17,9 +17,9 @@ use super::HoistReport;
 use crate::graph::Cfg;
 use crate::inspect::{Anchor, Look, Mark, Moment};
 use crate::ir::{Block, Function, Inst};
-use crate::pass::path_guided::inspect::mark;
-use crate::pass::path_guided::inspect::words::{following, listed, places};
 use crate::pass::spec_pre::survey::{Branch, BranchVerdict, Detail, Position, Surveyed};
+use crate::pass::support::path_guided::inspect::mark;
+use crate::pass::support::path_guided::inspect::words::{following, listed, places};
 
 /// A step of an evaluation's way up.
 enum HoistStep {

@@ -17,7 +17,7 @@ use crate::ir::{Function, Inst, InstData, Opcode, Operand, Reg};
 
 /// A register that a copy of some result would write before a later copy reads it, as its source or as its guard. The
 /// sources are in the order of the results; none is a register that is still to be made.
-pub(super) fn overwritten_early(data: &InstData, sources: &[Option<Reg>]) -> Option<Reg> {
+pub(in crate::pass) fn overwritten_early(data: &InstData, sources: &[Option<Reg>]) -> Option<Reg> {
     let guard = data.guard.map(|guard| guard.reg);
     let copies = |place: &usize| sources[*place] != Some(data.dsts[*place]);
     (1..sources.len()).filter(copies).find_map(|place| {
@@ -27,7 +27,7 @@ pub(super) fn overwritten_early(data: &InstData, sources: &[Option<Reg>]) -> Opt
 }
 
 /// The copies that do an instruction's work.
-pub(super) fn copies(func: &Function, data: &InstData, sources: &[Reg]) -> SmallVec<[InstData; 1]> {
+pub(in crate::pass) fn copies(func: &Function, data: &InstData, sources: &[Reg]) -> SmallVec<[InstData; 1]> {
     let pairs = data.dsts.iter().zip(sources).filter(|(dst, source)| dst != source);
     pairs
         .map(|(&dst, &source)| {
@@ -38,7 +38,7 @@ pub(super) fn copies(func: &Function, data: &InstData, sources: &[Reg]) -> Small
 }
 
 /// Puts copies in the place of an instruction.
-pub(super) fn replace_by_copies(rewrite: &mut Rewrite<'_, '_>, inst: Inst, sources: &[Reg]) {
+pub(in crate::pass) fn replace_by_copies(rewrite: &mut Rewrite<'_, '_>, inst: Inst, sources: &[Reg]) {
     let func = rewrite.func();
     if let ([dst], [source]) = (func.insts[inst].dsts.as_slice(), sources)
         && dst != source

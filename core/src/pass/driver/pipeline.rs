@@ -4,10 +4,10 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::runner::Runner;
-use super::{FAULTING_KNOB, KnobKind, KnobValues, PASSES, PassEntry, PassError, Settings, find};
 use crate::ir::{Func, Function, Module};
 use crate::journal::Journal;
+use crate::pass::driver::runner::Runner;
+use crate::pass::{FAULTING_KNOB, KnobKind, KnobValues, PASSES, PassEntry, PassError, Settings, find};
 use crate::text::nearest;
 
 /// A pipeline with a name, written `@name`.

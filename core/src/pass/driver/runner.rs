@@ -12,8 +12,8 @@
 use core::mem;
 use cranelift_entity::SecondaryMap;
 
-use super::{PassEntry, PassError, Settings};
 use crate::ir::{Func, FuncKind, Function, Module};
+use crate::pass::{PassEntry, PassError, Settings};
 use crate::trace::{NoTrace, Trace};
 use crate::view::{Analyses, View};
 

@@ -21,7 +21,7 @@ use super::{DecisionPoint, PATH, SetColumn};
 use crate::inspect::{Anchor, Cell, Column, ColumnKind, Entry, Look, Note, Offer, Request, Row, Strand, Table};
 use crate::ir::{Block, Function, Profile};
 use crate::pass::InspectedPosition;
-use crate::pass::path_guided::paths::{Path, executed_paths};
+use crate::pass::support::path_guided::paths::{Path, executed_paths};
 
 /// More paths are counted, not listed.
 const MOST_PATHS: usize = 200;

@@ -23,7 +23,7 @@ use crate::graph::{Cfg, Dominators};
 use crate::ir::Block;
 
 /// The graph that a walk saw.
-pub(super) struct Seen {
+pub(in crate::pass) struct Seen {
     cfg: Rc<Cfg>,
     dominators: Rc<Dominators>,
 }

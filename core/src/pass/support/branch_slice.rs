@@ -25,7 +25,7 @@ use fixedbitset::FixedBitSet;
 use crate::ir::{Function, Inst, Op, Reg};
 
 /// See the file's head.
-pub(super) struct BranchSlice {
+pub(in crate::pass) struct BranchSlice {
     insts: FixedBitSet,
 }
 

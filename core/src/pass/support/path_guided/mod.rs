@@ -10,11 +10,11 @@
 //! | [`rules`] | knobs |
 //! | [`inspect`] | tables, marks and moments of both passes |
 
-pub(super) mod balance;
+pub(in crate::pass) mod balance;
 mod estimate;
-pub(super) mod inspect;
-pub(super) mod memory;
-pub(super) mod nodes;
-pub(super) mod path_sets;
-pub(super) mod paths;
-pub(super) mod rules;
+pub(in crate::pass) mod inspect;
+pub(in crate::pass) mod memory;
+pub(in crate::pass) mod nodes;
+pub(in crate::pass) mod path_sets;
+pub(in crate::pass) mod paths;
+pub(in crate::pass) mod rules;
