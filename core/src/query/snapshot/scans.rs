@@ -151,7 +151,7 @@ impl Snapshot<'_> {
     fn scan_down_with(&mut self, func: &Function, block: Block, form: Form, purpose: Purpose) -> Option<bool> {
         // An instruction that reads a register and writes it reads it first.
         let defined = self.first_definition(block, form).map(|place| place + 1);
-        let barrier = self.barriers_of(block, form).first().map(|&(place, _)| place);
+        let barrier = self.first_barrier(func, block, form);
         let barrier = barrier.filter(|&barrier| defined.is_none_or(|defined| barrier < defined));
         let end = barrier.or(defined);
         for index in 0..self.items_of(block, form).len() {
@@ -195,6 +195,16 @@ impl Snapshot<'_> {
     fn barriers_of(&self, block: Block, form: Form) -> &[(u32, Inst)] {
         let barriers = if self.forms.is_written(form) { self.barriers.get(&block) } else { None };
         barriers.map_or(&[], |barriers| barriers)
+    }
+
+    /// The place of the first instruction of a block after which the form need not be computed, or not
+    /// as before: lanes may end in a call, also if the call writes nothing that the form loads.
+    fn first_barrier(&self, func: &Function, block: Block, form: Form) -> Option<u32> {
+        if self.forms.is_written(form) || !self.forms.is_load(form) {
+            return self.barriers_of(block, form).first().map(|&(place, _)| place);
+        }
+        let barriers = self.barriers.get(&block)?;
+        barriers.iter().find(|&&(_, inst)| func.insts[inst].opcode.op.is_call()).map(|&(place, _)| place)
     }
 
     /// The last definition in a block of one of a form's registers before a place.

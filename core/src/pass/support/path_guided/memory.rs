@@ -9,7 +9,8 @@
 //! Accesses are divided into classes that never overlap ([`crate::alias::AliasClasses`]), by space
 //! and object, so the answers hold for any two executions, in different iterations of a loop too. A
 //! load is changed by writes of its class, by barriers unless its memory is private, and by calls.
-//! Constants, parameters and read-only loads (`.nc`) never change.
+//! Constants and read-only loads (`.nc`) change at calls alone: lanes may end in a call, and a load that
+//! moves before it may fault. Parameters never change.
 //!
 //! Cost: O(instructions); a query about a node is a binary search among the nodes that write.
 
@@ -24,7 +25,8 @@ use crate::ir::{Flags, Function, Inst, Module, Op, Opcode, Operand, Reg, Space};
 /// Memory that a load reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::pass) struct Reads {
-    class: u32,
+    /// The class of its writes; None for memory that is never written.
+    class: Option<u32>,
     /// Whether only this thread can write it, so that barriers do not change it.
     is_private: bool,
 }
@@ -83,10 +85,11 @@ impl Memory {
                 // Stores of other threads before their release become visible.
                 _ if opcode.acquires() => count,
                 (Some(class), Op::Ld) if may_be_repeated(opcode) => {
-                    let never_changes = opcode.has(Flags::NC)
-                        || access.is_some_and(|(space, _)| space.is_some_and(Space::is_read_only));
-                    let is_private = is_private[class as usize];
-                    memory.reads[inst] = (!never_changes).then_some(Reads { class, is_private });
+                    let space = access.and_then(|(space, _)| space);
+                    let is_written = !opcode.has(Flags::NC) && !space.is_some_and(Space::is_read_only);
+                    let is_private = !is_written || is_private[class as usize];
+                    let reads = Reads { class: is_written.then_some(class), is_private };
+                    memory.reads[inst] = Some(reads).filter(|_| space != Some(Space::Param));
                     continue;
                 }
                 (Some(class), _) => class,
@@ -129,7 +132,9 @@ impl Memory {
     /// The tracks that change what is read.
     pub fn tracks(&self, reads: Reads) -> impl Iterator<Item = usize> {
         let (barriers, calls) = (self.barriers(), self.nodes.len() - 1);
-        [Some(reads.class as usize), (!reads.is_private).then_some(barriers), Some(calls)].into_iter().flatten()
+        [reads.class.map(|class| class as usize), (!reads.is_private).then_some(barriers), Some(calls)]
+            .into_iter()
+            .flatten()
     }
 
     /// Gives a copy of a load what its origin reads.
