@@ -66,5 +66,5 @@ test("a pass has its table, marks and moments without a line of the page", async
   });
   await page.keyboard.press(".");
   await eventually("it has moved", async () => (await place(page)).at === 1);
-  await eventually("nothing is left", async () => /Nothing sinks/.test(await lead()));
+  await eventually("nothing is left", async () => /Nothing left to sink/.test(await lead()));
 });

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 
 pub use edit::{Edit, Place, Touched, apply_all, undo_all};
 pub use questions::{Answer, Query, QuestionEvent, QuestionId};
-pub use remark::{Fact, Remark, RemarkKind};
+pub use remark::{Fact, Remark, RemarkKind, sentence};
 pub use table::{Holder, TableEvent};
 
 /// One thing that a door reports.

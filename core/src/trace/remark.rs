@@ -74,6 +74,11 @@ impl Remark {
         Remark { kind: RemarkKind::Missed, ..Remark::applied(rule, block, message) }
     }
 
+    /// The message as a sentence.
+    pub fn sentence(&self) -> String {
+        sentence(&self.message)
+    }
+
     /// Names the instruction that the remark is about.
     pub fn at(mut self, inst: Inst) -> Remark {
         self.inst = Some(inst);
@@ -85,4 +90,11 @@ impl Remark {
         self.facts.push((name, fact));
         self
     }
+}
+
+/// A message as a sentence: with a capital letter, unless it begins with code, and a full stop.
+pub fn sentence(message: &str) -> String {
+    let mut letters = message.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).chain(['.']).collect()
 }

@@ -338,7 +338,7 @@ fn remark(func: &Function, pass: &str, remark: &CoreRemark) -> Remark {
         pass: pass.to_owned(),
         rule: remark.rule.to_owned(),
         at: block_name(func, remark.block),
-        message: format!("{}.", remark.message),
+        message: remark.sentence(),
         facts: facts.collect(),
     }
 }

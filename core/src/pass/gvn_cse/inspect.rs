@@ -135,8 +135,8 @@ fn tell(func: &Function, journal: &Journal, recorded: &[Recorded<'_>], part: Ran
 fn event_moment(func: &Function, journal: &Journal, event: usize) -> Moment {
     let event = &journal.events()[event];
     let (word, look) = if event.is_rewrite() { ("hit", Look::Good) } else { ("refused", Look::Bad) };
-    let Remark { block, rule, message, .. } = &event.remark;
-    Moment { rule: (*rule).into(), ..moment(func, word, look, *block, format!("{message}.")) }
+    let Remark { block, rule, .. } = &event.remark;
+    Moment { rule: (*rule).into(), ..moment(func, word, look, *block, event.remark.sentence()) }
 }
 
 /// A step of the table, which takes it.
@@ -277,7 +277,7 @@ fn findings(journal: &Journal, moments: &[Recorded<'_>]) -> Table {
             key: after.to_string(),
             cells: Vec::from([
                 Cell::text(if is_hit { "hit" } else { event.remark.rule }),
-                Cell::text(format!("{}.", event.remark.message)),
+                Cell::text(event.remark.sentence()),
             ]),
             look: if is_hit { Look::Good } else { Look::Bad },
             moment: Some(after),

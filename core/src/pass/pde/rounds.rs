@@ -21,7 +21,8 @@
 //! Sound: a plan depends on accesses to its registers and on the liveness of its result in the
 //! nodes that it consulted. A plan changes accesses in the nodes that it touches, liveness where
 //! its statement is delayed, and both only for its own registers; where liveness may change
-//! elsewhere it shares no register with others of the round.
+//! elsewhere it shares no register with others of the round. A plan depends on the occurrences of its
+//! statement, too: a plan before it must not free another one.
 //!
 //! Cost: O(region) for each statement and each change near it. Bound: [`MOST_ROUNDS`] for each
 //! window, beyond which the remark `max-rounds` is given.
@@ -207,7 +208,9 @@ impl Rounds {
             let plan = planner.plan(statement, scratch, &mut notes, &mut |_| {});
             self.has_partial_join |= notes.has_partial_join;
             match plan {
-                Some(plan) if claims.take(statement, &plan, scratch.consulted(nodes, statement)) => plans.push(plan),
+                Some(plan) if claims.take(&planner, statement, &plan, scratch.consulted(nodes, statement)) => {
+                    plans.push(plan)
+                }
                 Some(_) => conflicting.push(number),
                 None => {
                     for node in scratch.consulted(nodes, statement) {
@@ -379,17 +382,24 @@ impl Claims {
 
     /// Takes a statement's plan into the round, unless it conflicts with one before it. The plan
     /// depends on `consulted`.
-    pub fn take(&mut self, statement: &Statement, plan: &Plan, mut consulted: impl Iterator<Item = Node>) -> bool {
+    pub fn take(
+        &mut self,
+        planner: &Planner<'_>,
+        statement: &Statement,
+        plan: &Plan,
+        mut consulted: impl Iterator<Item = Node>,
+    ) -> bool {
         let reads = || plan.reads.iter().map(|reg| reg.index());
         let dst = statement.dst.index();
         let shares_register =
             self.written.contains(dst) || self.read.contains(dst) || reads().any(|reg| self.written.contains(reg));
-        let is_apart = || {
+        // A predicate may become unnecessary when a plan before frees another occurrence.
+        let mut is_apart = || {
             !plan.is_predicated
                 && !reads().chain([dst]).any(|reg| self.elsewhere.contains(reg))
                 && !consulted.any(|node| self.nodes.contains(node))
         };
-        if shares_register && !{ is_apart }() {
+        if shares_register && (!is_apart() || self.may_free(planner, statement)) {
             return false;
         }
         self.written.insert(dst);
@@ -399,5 +409,14 @@ impl Claims {
         }
         self.nodes.extend(plan.touched.iter().chain(&plan.delayed_at).copied());
         true
+    }
+
+    /// Whether a plan of the round may let another instruction become an occurrence of a statement:
+    /// one that does the same, in a node that the plan touches.
+    fn may_free(&self, planner: &Planner<'_>, statement: &Statement) -> bool {
+        let Planner { func, nodes, accesses, .. } = *planner;
+        let is_other = |inst: Inst| func.insts[inst] == statement.data && !statement.contains(inst);
+        let claimed = accesses.writers(statement.dst).filter(|&(node, _)| self.nodes.contains(node));
+        claimed.filter_map(|(node, _)| nodes.block(node)).any(|block| func.block_insts(block).any(is_other))
     }
 }

@@ -28,6 +28,7 @@ use crate::pass::support::path_guided::inspect::{
 };
 use crate::pass::{InspectedPosition, Inspector};
 use crate::text::instruction_text;
+use crate::trace::sentence;
 
 /// The inspector of the pass.
 pub(super) const INSPECTOR: Option<Inspector> = inspector(inspect);
@@ -172,7 +173,7 @@ impl SinkReport<'_> {
             text: self.text(surveyed.occurrences[0]),
             passes: surveyed.passes,
             rule: surveyed.rule.into(),
-            verdict: format!("{}.", surveyed.verdict),
+            verdict: sentence(&surveyed.verdict),
             warps: self.warps(surveyed, detail, is_by_choice),
             points: detail.joins.iter().map(|join| self.point(join, detail)).collect(),
             moments: self.moments(surveyed, detail),

@@ -16,6 +16,7 @@ use crate::inspect::{Anchor, Look, Mark, Moment};
 use crate::ir::{Block, Inst};
 use crate::pass::support::path_guided::inspect::mark;
 use crate::pass::support::path_guided::inspect::words::{following, places};
+use crate::trace::sentence;
 
 impl SinkReport<'_> {
     pub(super) fn moments(&self, surveyed: &Surveyed, detail: &Detail) -> Vec<Moment> {
@@ -233,7 +234,7 @@ impl SinkReport<'_> {
 }
 
 fn stays(surveyed: &Surveyed) -> Moment {
-    Moment { word: "stays".into(), look: Look::Bad, sentence: format!("{}.", surveyed.verdict), ..Moment::default() }
+    Moment { word: "stays".into(), look: Look::Bad, sentence: sentence(&surveyed.verdict), ..Moment::default() }
 }
 
 /// Whether the statement is delayed to the end of a place.

@@ -340,7 +340,9 @@ impl Surveyor<'_> {
     fn is_taken(&self, statement: &Statement, claims: &mut Claims) -> bool {
         let plan = self.plan(statement, &mut Notes::default(), &mut |_| {});
         let scratch = self.scratch.borrow();
-        plan.is_some_and(|plan| claims.take(statement, &plan, scratch.consulted(self.planner.nodes, statement)))
+        plan.is_some_and(|plan| {
+            claims.take(&self.planner, statement, &plan, scratch.consulted(self.planner.nodes, statement))
+        })
     }
 
     fn plan(&self, statement: &Statement, notes: &mut Notes, observe: &mut dyn FnMut(Step<'_>)) -> Option<Plan> {

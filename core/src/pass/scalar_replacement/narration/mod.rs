@@ -72,7 +72,7 @@ impl Narrator {
                 tokens.push(TokenStep::Erases { at: self.noted.remove(made) });
             }
         }
-        let told = self.placed(told(word, remark.block, remark.rule, format!("{}.", remark.message)));
+        let told = self.placed(told(word, remark.block, remark.rule, remark.sentence()));
         journal.advance(&mut self.module, index..index + 1);
         Some(Moment { look, tokens, ..told })
     }

@@ -25,6 +25,7 @@ use crate::pass::support::path_guided::inspect::{
 };
 use crate::pass::{InspectedPosition, Inspector};
 use crate::text::instruction_text;
+use crate::trace::sentence;
 
 /// The inspector of the pass.
 pub(super) const INSPECTOR: Option<Inspector> = inspector(inspect);
@@ -186,7 +187,7 @@ impl HoistReport<'_> {
             text: surveyed.evaluations.first().map_or_else(String::new, |&inst| self.expression(inst)),
             passes: surveyed.passes,
             rule: surveyed.verdict.rule.into(),
-            verdict: format!("{}.", surveyed.verdict.message),
+            verdict: sentence(&surveyed.verdict.message),
             warps,
             points: detail.branches.iter().map(|branch| self.point(branch, detail)).collect(),
             moments: self.moments(surveyed, detail),

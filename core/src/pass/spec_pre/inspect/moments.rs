@@ -20,6 +20,7 @@ use crate::ir::{Block, Function, Inst};
 use crate::pass::spec_pre::survey::{Branch, BranchVerdict, Detail, Position, Surveyed};
 use crate::pass::support::path_guided::inspect::mark;
 use crate::pass::support::path_guided::inspect::words::{following, listed, places};
+use crate::trace::sentence;
 
 /// A step of an evaluation's way up.
 enum HoistStep {
@@ -68,7 +69,7 @@ impl HoistReport<'_> {
             moments.push(Moment {
                 word: "stays".into(),
                 look: Look::Bad,
-                sentence: format!("{}.", surveyed.verdict.message),
+                sentence: sentence(&surveyed.verdict.message),
                 ..Moment::default()
             });
         }
