@@ -7,7 +7,7 @@
 //! ld.global.f32 [a + 8]          so is this access
 //! ```
 //!
-//! The same rules as those of [`crate::symbolic::AffineNames`]: one object may be added to plain
+//! Rules are those of [`crate::symbolic::AffineNames`]: one object may be added to plain
 //! numbers, and copied. What comes from memory, from several definitions or out of other operations
 //! is taken for a plain number, as there. Beyond that, whatever is scaled or widened in an address
 //! that has an object counts its elements.

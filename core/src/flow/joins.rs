@@ -282,8 +282,8 @@ impl Joins {
     }
 
     /// Does the register's value remain known below a block that writes it, beyond the block's end?
-    /// What the block dominates ends before the place that `subtree_end` gives. Blocks come so that
-    /// each subtree of the dominator tree is in one piece, its root first.
+    /// Blocks are visited so that each subtree of the dominator tree is in one piece, its root first;
+    /// the subtree of this block ends before the place that `subtree_end` gives.
     #[inline]
     pub fn is_known_below(&mut self, reg: Reg, place: u32, subtree_end: impl FnOnce() -> u32) -> bool {
         let facts = &mut self.regs[reg.index()];

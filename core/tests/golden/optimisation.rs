@@ -1,6 +1,6 @@
 //! `opt` files: `// test: opt PASSES [fast-math] [again]`.
 //!
-//! What comes out is every remark as a comment, then the program. Unasked, the program is verified
+//! Output is every remark as a comment, then the program. Unasked, the program is verified
 //! after each rewrite, going back is compared with going forward, each pass must find nothing in a
 //! second run (`again` in the head says that this pass documents why it does), and the simulator
 //! must compute the same memory before and after on many launches.

@@ -8,9 +8,9 @@
 //! | `reassociate` | `reassociate` | simplifies, and leaves repetitions to a later pass |
 //! | `pde` | `sink,adce` | sinks past branches only, and never copies |
 //!
-//! What is asked in nanoseconds was asked of the machine on which LLVM's passes took what
-//! [`Ours::beside`] says. A machine that is slower is so for both, so the share of LLVM's time is
-//! asked too.
+//! Bounds in nanoseconds hold on the machine on which LLVM's passes took the times of
+//! [`Ours::beside`]. A slower machine is slower for both, so the share of LLVM's time has a bound,
+//! too.
 //!
 //! Ours puts a copy where something is computed again, and leaves what that makes constant or dead
 //! to others. So it is measured alone, and cleaned up by `general-optimize`, which follows it in

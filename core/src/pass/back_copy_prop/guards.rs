@@ -10,7 +10,7 @@
 //! where control leaves the way, `to` must be dead: that search goes forwards until `to` is
 //! written. Both give up after [`MAX_BLOCKS`] blocks.
 //!
-//! What is asked is the program as it was when the walk began. Renaming inside one block leaves
+//! Answers are about the program as it was when the walk began. Renaming inside one block leaves
 //! every answer true that a backward walk asks for later. Across blocks it makes `to` live on the
 //! way, so such a register is set aside until the next walk.
 //!

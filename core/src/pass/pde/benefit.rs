@@ -29,9 +29,9 @@
 //! └◀────────────────────┘                      6 7 is executed 15 times: 5 of them gain an execution
 //! ```
 //!
-//! Where paths end before the exit, begin where the statement may have come along another path, or
-//! are only estimated, an execution that one path gains may be one that another loses: as many are
-//! taken from the benefit, the worst case. The paper's section 2.1.3 takes nothing away;
+//! Executions that one path gains may be those that another loses, if paths end before the exit, begin
+//! where the statement may have come along another path, or are only estimated: as many are taken from
+//! the benefit, the worst case. The paper's section 2.1.3 takes nothing away;
 //! [`Decision::printed_paths`] is its count.
 //!
 //! Sound: step 2 closes no join that could pay, because fewer open joins only make both sets

@@ -15,7 +15,7 @@
 //!    terms and products, the last step in the root.
 //! 6. Remove the instructions that are left over.
 //!
-//! Of k products k − 1 multiplications are removed, and the number of additions stays.
+//! For k products it removes k − 1 multiplications and keeps the number of additions.
 //!
 //! Sound: integer arithmetic wraps, and floats take part only under the fast-math licence.
 //!

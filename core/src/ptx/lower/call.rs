@@ -13,8 +13,8 @@
 //! An aggregate becomes a local array, written by `st.local` and passed by its address: the callee only reads it,
 //! or for a result only writes it, before the caller goes on.
 //!
-//! What `printf` and `assert` call stands in the driver, where nobody can see it: the one does
-//! nothing here, the other ends the thread, each with a warning.
+//! Functions that `printf` and `assert` call are in the driver and have no body here: a call for
+//! `printf` does nothing, one for `assert` ends the thread, each with a warning.
 
 use super::body::{Entity, Lowered, Lowering, Reported};
 use super::{FuncResult, element_count, is_aggregate};
