@@ -34,14 +34,16 @@ const VARIANTS: &[&str] = &[
     "ssrqp-s",
     "ssrqp-s[partial_speculation=true]",
     "ssrqp-s[divergence=profile]",
+    "ssrqp[cost=paper]",
+    "ssrqp[cost=paper,cdrnd=relative]",
+    "ssrqp[cost=paper,divergence=all,partial_speculation=true]",
+    "ssrqp[cost=paper,divergence=none]",
+    "ssrqp[cost=paper,divergence=profile]",
+    "ssrqp[cost=paper,divergence=profile,divergence_threshold=0.3]",
+    "ssrqp[cost=paper,faulting=guarded]",
+    "ssrqp[cost=paper,faulting=never]",
     "ssrqp",
-    "ssrqp[cdrnd=relative]",
-    "ssrqp[divergence=all,partial_speculation=true]",
-    "ssrqp[divergence=none]",
-    "ssrqp[divergence=profile]",
-    "ssrqp[divergence=profile,divergence_threshold=0.3]",
-    "ssrqp[faulting=guarded]",
-    "ssrqp[faulting=never]",
+    "ssrqp[faulting=guarded,warps=1]",
     "ssrqp[cost=machine]",
     "ssrqp[cost=machine,warps=1,machine=turing,cdrnd=relative]",
     "ssrqp[cost=machine,divergence=profile,faulting=guarded]",
@@ -50,7 +52,7 @@ const VARIANTS: &[&str] = &[
 
 /// Those that read profiles.
 const VARIANTS_OF_PROFILES: &[&str] = &[
-    "ssrqp[divergence=profile,divergence_threshold=0.5]",
+    "ssrqp[cost=paper,divergence=profile,divergence_threshold=0.5]",
     "ssrqp[cost=machine]",
     "ssrqp[cost=machine,divergence=profile,warps=1]",
 ];
@@ -62,10 +64,10 @@ const VARIANTS_WITH_BOUNDS: &[&str] = &[
     "esrqp[overflow=prove,divergence=none,faulting=never]",
     "ssrqp-s[overflow=prove]",
     "ssrqp-s[overflow=prove,faulting=never]",
-    "ssrqp[overflow=prove]",
-    "ssrqp[overflow=prove,divergence=all]",
-    "ssrqp[overflow=prove,faulting=guarded]",
-    "ssrqp[overflow=prove,faulting=never,visits=4]",
+    "ssrqp[cost=paper,overflow=prove]",
+    "ssrqp[cost=paper,overflow=prove,divergence=all]",
+    "ssrqp[cost=paper,overflow=prove,faulting=guarded]",
+    "ssrqp[cost=paper,overflow=prove,faulting=never,visits=4]",
 ];
 
 fn config() -> ProptestConfig {
@@ -140,7 +142,7 @@ fn figure_4_with_every_side_taken_loads_as_the_paper_says() {
     for side in ["n3", "n5", "n6"] {
         assert_eq!(before.blocks[side].issues % ROUNDS, 0, "some lane takes {side} in every round");
     }
-    let [srqp, esrqp, ssrqp] = ["srqp", "esrqp", "ssrqp"].map(found);
+    let [srqp, esrqp, ssrqp] = ["srqp", "esrqp", "ssrqp[cost=paper]"].map(found);
     assert_eq!(before.global_loads, 2 * ROUNDS);
     assert_eq!(esrqp.global_loads, 2 * ROUNDS);
     assert_eq!(srqp.global_loads, 3 * ROUNDS + 1);
@@ -160,7 +162,7 @@ fn figure_4_without_divergence_loads_as_the_paper_says() {
     let load = before.instructions.iter().find(|inst| inst.block == "n5").expect("the load of n5");
     assert!(load.issues > 0 && load.issues < ROUNDS, "n5 is visited in some rounds");
     assert_eq!(before.global_loads, ROUNDS + load.issues);
-    assert_eq!([found("srqp"), found("ssrqp")], [ROUNDS + 1; 2]);
+    assert_eq!([found("srqp"), found("ssrqp[cost=paper]")], [ROUNDS + 1; 2]);
 }
 
 #[test]
@@ -168,7 +170,7 @@ fn across_a_uniform_branch_that_is_rarely_taken_only_the_blind_variant_moves_loa
     let module = figure("rarely");
     let settings = settings(&[]);
     let [before, blind, seeing] =
-        ["", "ssrqp-s", "ssrqp"].map(|pipeline| run(&optimised(&module, pipeline), &settings));
+        ["", "ssrqp-s", "ssrqp[cost=paper]"].map(|pipeline| run(&optimised(&module, pipeline), &settings));
     assert!(before.blocks["n2"].issues > 0, "it is taken sometimes");
     assert_eq!(seeing.global_loads, before.global_loads);
     assert_eq!(blind.global_loads, 64, "once a round");
@@ -182,13 +184,13 @@ fn a_side_that_warps_seldom_enter_keeps_its_load_where_costs_decide() {
     let found = |pipeline: &str| run(&optimised(&module, pipeline), &settings);
     let before = run(&module, &settings);
     assert!(before.divergent_branches > 0, "it diverges now and then, so that measuring that alone does not help");
-    for pipeline in ["ssrqp", "ssrqp[divergence=profile]"] {
+    for pipeline in ["ssrqp[cost=paper]", "ssrqp[cost=paper,divergence=profile]"] {
         assert_eq!(found(pipeline).global_loads, 64, "{pipeline}: both warps load once a round");
     }
     let machine = found("ssrqp[cost=machine]");
     assert_eq!(machine.global_loads, before.global_loads);
     assert!(before.global_loads < 32, "{}", before.global_loads);
-    assert!(machine.cycles < found("ssrqp").cycles);
+    assert!(machine.cycles < found("ssrqp[cost=paper]").cycles);
 }
 
 #[test]
@@ -197,7 +199,7 @@ fn an_insertion_outside_the_region_is_made_where_it_pays() {
     let module = measured(&figure("cold-side"), &settings);
     let found = |pipeline: &str| run(&optimised(&module, pipeline), &settings);
     let before = run(&module, &settings);
-    for pipeline in ["ssrqp", "ssrqp[divergence=profile]"] {
+    for pipeline in ["ssrqp[cost=paper]", "ssrqp[cost=paper,divergence=profile]"] {
         assert!(found(pipeline).global_loads >= before.global_loads, "{pipeline} inserts nothing under the branch");
     }
     let machine = found("ssrqp[cost=machine]");
@@ -207,7 +209,7 @@ fn an_insertion_outside_the_region_is_made_where_it_pays() {
         load.issues
     };
     assert_eq!(machine.global_loads, before.global_loads - executions("rest") + executions("cold"));
-    for pipeline in ["", "ssrqp"] {
+    for pipeline in ["", "ssrqp[cost=paper]"] {
         assert!(machine.cycles < found(pipeline).cycles, "{pipeline}");
     }
 }
@@ -397,7 +399,7 @@ out:
     ret
 }
 ";
-    let text = print(&optimised(&check(source).module, "ssrqp"));
+    let text = print(&optimised(&check(source).module, "ssrqp[cost=paper]"));
     let loads = |block: &str| {
         let behind = text.split(&format!("{block}:\n")).nth(1).unwrap_or_else(|| panic!("no `{block}` in {text}"));
         behind.lines().take_while(|line| line.starts_with(' ')).filter(|line| line.contains("ld.")).count()
@@ -429,7 +431,13 @@ fn what_is_done_does_not_depend_on_who_listens_even_where_no_more_is_looked_at()
     for (program, module) in
         [("a row", loads_in_a_row(1500)), ("a sample", check(&sample::programs(20_000, 1)[0]).module)]
     {
-        for pass in ["srqp", "esrqp", "ssrqp-s", "ssrqp", "ssrqp[divergence=all,partial_speculation=true]"] {
+        for pass in [
+            "srqp",
+            "esrqp",
+            "ssrqp-s",
+            "ssrqp[cost=paper]",
+            "ssrqp[cost=paper,divergence=all,partial_speculation=true]",
+        ] {
             let (heard, remarks) = recorded(&module, pass, &mut Journal::new());
             exhausted += usize::from(remarks.iter().any(|remark| remark.contains("\"budget\"")));
             assert!(heard == print(&optimised(&module, pass)), "{pass} on {program}");
@@ -446,7 +454,9 @@ fn questions(journal: &Journal) -> usize {
 
 #[test]
 fn journal_full_of_questions_keeps_rewrites_and_refusals() {
-    for (pass, figure) in [("preqp", figure("figure-2")), ("srqp", figure("figure-4")), ("ssrqp", figure("figure-5"))] {
+    for (pass, figure) in
+        [("preqp", figure("figure-2")), ("srqp", figure("figure-4")), ("ssrqp[cost=paper]", figure("figure-5"))]
+    {
         let mut empty = Journal::new();
         let expected = recorded(&figure, pass, &mut empty);
         assert!(questions(&empty) > 0, "{pass} asks");
@@ -468,7 +478,7 @@ fn bounds_prove_some_loads_good_and_others_not() {
     for _ in 0..400 {
         let recipe = bounded().new_tree(&mut runner).expect("the strategy rejects nothing").current();
         let module = laws::well_formed(&bounded::program(&recipe)).expect("a program");
-        let text = print(&optimised(&module, "ssrqp[overflow=prove]"));
+        let text = print(&optimised(&module, "ssrqp[cost=paper,overflow=prove]"));
         let (before, _) = text.split_once("load:\n").expect("the block is still there");
         proved += u32::from(before.contains("= ld.const.u32 table"));
         marked += u32::from(before.contains("= ld.const.spec.u32 table"));
@@ -566,6 +576,6 @@ fn loads_behind_a_guard_move_up_by_the_papers_rules_and_stay_by_costs() {
     };
     let before = loads(&module);
     assert_eq!(before, (2, 3));
-    assert_eq!(loads(&optimised(&module, "ssrqp")), (16, 512));
+    assert_eq!(loads(&optimised(&module, "ssrqp[cost=paper]")), (16, 512));
     assert_eq!(loads(&optimised(&measured(&module, &settings), "ssrqp[cost=machine]")), before);
 }

@@ -1,7 +1,7 @@
 //! Passes and pipelines that the page offers by name. Besides examples and tests, no other file of the page names one.
 
 /// Pipelines that are compared where one of these passes is in use, the empty one first.
-pub const VARIANTS: [&str; 5] = ["", "srqp", "esrqp", "ssrqp-s", "ssrqp"];
+pub const VARIANTS: [&str; 5] = ["", "srqp", "esrqp", "ssrqp-s", "ssrqp[cost=paper]"];
 
 /// The name of a field for pipelines, with an example.
 pub const PIPELINE_FIELD: &str = "Add a pipeline, such as copy-prop,dce";

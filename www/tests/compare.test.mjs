@@ -30,7 +30,7 @@ test("the variants of scalar replacement differ as the paper says", async (t) =>
   const page = await openPage(t);
   await openCompare(page, "questions/figure-4.wir");
   const names = await page.getByTestId("compared").locator("thead th").allInnerTexts();
-  assert.deepEqual(names.slice(1), ["none", "srqp", "esrqp", "ssrqp-s", "ssrqp"]);
+  assert.deepEqual(names.slice(1), ["none", "srqp", "esrqp", "ssrqp-s", "ssrqp[cost=paper]"]);
   assert.equal(await page.locator(".small-graph").count(), 5);
   // N is 16: lanes that all disagree take every side.
   const rounds = 16;

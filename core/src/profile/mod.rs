@@ -20,11 +20,13 @@
 mod collector;
 mod declaration;
 mod declared_edges;
+mod frequencies;
 mod joint;
 
 pub use collector::Collector;
 pub use declaration::declare;
 pub use declared_edges::DeclaredEdges;
+pub use frequencies::expected_warp_counts;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -39,7 +39,7 @@ fn the_figures_are_told_as_the_paper_tells_them() {
     ] {
         assert!(preqp.iter().any(|told| told == sentence), "{sentence}\n{}", preqp.join("\n"));
     }
-    let ssrqp = told(FIGURE_6, "ssrqp");
+    let ssrqp = told(FIGURE_6, "ssrqp[cost=paper]");
     for sentence in [
         "3-ii | `i = mov.s32 0` in `n1` changes it, and its branch does not diverge. The answer is (false, ∅).",
         "4-i-b | It can go no further, but before the branch of `n2` it can. The answer is (true, {n2}).",
@@ -80,7 +80,7 @@ fn a_moment_before_a_change_is_ahead_of_it() {
 
 #[test]
 fn what_comes_back_answers_what_went_out() {
-    let found = ask(FIGURE_6, "ssrqp").expect("questions");
+    let found = ask(FIGURE_6, "ssrqp[cost=paper]").expect("questions");
     let Timeline { first, moments, course, cut_after, .. } = timeline(&found);
     assert_eq!((*first, moments.len(), *cut_after), (0, course.last, None));
     let mut under_way = Vec::new();
@@ -127,7 +127,7 @@ fn what_comes_back_answers_what_went_out() {
 
 #[test]
 fn notes_stay_until_they_are_carried_out_or_the_inquiry_fails() {
-    for (program, pass) in [(FIGURE_2, "preqp"), (FIGURE_6, "srqp"), (FIGURE_6, "ssrqp")] {
+    for (program, pass) in [(FIGURE_2, "preqp"), (FIGURE_6, "srqp"), (FIGURE_6, "ssrqp[cost=paper]")] {
         let found = ask(program, pass).expect("questions");
         let (mut noted, mut carried_out) = (Vec::new(), 0);
         for moment in &timeline(&found).moments {

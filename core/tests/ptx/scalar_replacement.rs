@@ -14,7 +14,7 @@ use warpscope_core::sim::{Progress, Settings, Simulation};
 use warpscope_core::text;
 
 /// Variants of the table, each cleaned in the same way.
-const VARIANTS: [&str; 5] = ["", "srqp,", "esrqp,", "ssrqp-s,", "ssrqp,"];
+const VARIANTS: [&str; 5] = ["", "srqp,", "esrqp,", "ssrqp-s,", "ssrqp[cost=paper],"];
 
 fn read(name: &str) -> (Module, Launch) {
     let file = |name: String| inputs::read(&inputs::scalar_replacement_folder().join(name));

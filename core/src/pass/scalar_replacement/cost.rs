@@ -16,6 +16,9 @@
 //!    one.
 //! 4. A change is made if it costs less than it saves.
 //!
+//! Executions are those of the profile, or else estimated from loops and divergent branches, with
+//! constants low enough that a change hardly costs more than it saves in any run.
+//!
 //! Sound because the numbers choose only among sound changes.
 //!
 //! Cost: O([`OTHERS`]) questions for each change.
@@ -23,7 +26,7 @@
 //! Limits: only the [`OTHERS`] nearest loads are tried. A profile does not count guards, so that a
 //! guarded load saves nothing and costs its full price. Uses are searched in the load's own block.
 //! Loads that wait together are counted one by one; additional sectors and registers are not
-//! counted.
+//! counted, so that a load for all lanes costs no more than one for those that pass a branch.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -33,10 +36,12 @@ use alloc::vec::Vec;
 use super::rewriting::Rewriting;
 use crate::ir::{Block, Function, Inst, Opcode, WarpCounts};
 use crate::machine::{Machine, OpClass};
+use crate::profile::expected_warp_counts;
 use crate::query::{
     Conversion, Form, Hoist, InsertionPoint, Occurrence, OccurrenceData, QueryEngine, SplitGraph, Subject, Support,
 };
 use crate::trace::{Fact, NoTrace, Remark};
+use crate::view::View;
 
 /// More loads than this are not tried.
 const OTHERS: usize = 16;
@@ -45,6 +50,8 @@ const OTHERS: usize = 16;
 pub(super) struct Costs {
     /// Executions by warps.
     counts: WarpCounts,
+    /// Are the counts expected ones, since the function has no profile of warps?
+    is_estimated: bool,
     /// Does the profile count from the function's entry? Then a block without a count never ran.
     is_whole: bool,
     /// The machine whose issue costs and latencies count.
@@ -64,6 +71,8 @@ pub(super) struct Bill {
     pub less: u64,
     /// Cycles of the removed loads.
     pub saves: f64,
+    /// Are the executions estimated, not measured?
+    pub is_estimated: bool,
 }
 
 impl Bill {
@@ -80,9 +89,10 @@ impl Bill {
     /// The bill in words.
     pub fn text(&self) -> String {
         format!(
-            "costs {:.0} cycles in {} execution{}, saves {:.0} in {}",
+            "costs {:.0} cycles in {} {}execution{}, saves {:.0} in {}",
             self.costs,
             self.more,
+            if self.is_estimated { "estimated " } else { "" },
             if self.more == 1 { "" } else { "s" },
             self.saves,
             self.less
@@ -117,19 +127,32 @@ struct Paid {
 }
 
 impl Costs {
-    /// Prices on a machine for warps that take turns. None where the function has no profile of
-    /// warps.
-    pub fn new(func: &Function, machine: Machine, warps: u32) -> Option<Costs> {
+    /// Prices on a machine for warps that take turns. None without a profile of warps.
+    pub fn measured(func: &Function, machine: Machine, warps: u32) -> Option<Costs> {
         let counts = WarpCounts::of(func);
-        let is_whole = func.entry_blocks().iter().any(|&entry| counts.executions(entry).is_some());
-        (!counts.is_empty()).then_some(Costs { counts, is_whole, machine, warps: warps.max(1) })
+        let is_whole = is_whole(func, &counts);
+        (!counts.is_empty()).then_some(Costs { counts, is_estimated: false, is_whole, machine, warps: warps.max(1) })
     }
 
-    /// Profiles have changed with the function.
-    pub fn count_again(&mut self, func: &Function) {
-        let Costs { counts, is_whole, .. } = self;
-        *counts = WarpCounts::of(func);
-        *is_whole = func.entry_blocks().iter().any(|&entry| counts.executions(entry).is_some());
+    /// Prices on a machine for warps that take turns, with [expected](expected_warp_counts) executions.
+    pub fn expected(view: &mut View<'_>, machine: Machine, warps: u32) -> Costs {
+        let counts = expected_warp_counts(view);
+        Costs { counts, is_estimated: true, is_whole: true, machine, warps: warps.max(1) }
+    }
+
+    /// Reads the counts again after blocks were added.
+    pub fn count_again(&mut self, view: &mut View<'_>) {
+        if self.is_estimated {
+            self.counts = expected_warp_counts(view);
+        } else {
+            self.counts = WarpCounts::of(view.func());
+            self.is_whole = is_whole(view.func(), &self.counts);
+        }
+    }
+
+    /// A bill without entries.
+    fn bill(&self) -> Bill {
+        Bill { is_estimated: self.is_estimated, ..Bill::default() }
     }
 
     /// Costs and savings of an insertion that makes an occurrence available, and the occurrences that
@@ -142,7 +165,7 @@ impl Costs {
         occurrence: Occurrence,
         support: &Support,
     ) -> Option<(Bill, CountedOn)> {
-        let (mut bill, mut paid, mut counted_on) = (Bill::default(), Paid::default(), CountedOn::default());
+        let (mut bill, mut paid, mut counted_on) = (self.bill(), Paid::default(), CountedOn::default());
         self.pay(func, engine, rewriting, support, &mut paid, &mut bill)?;
         self.save(func, engine, occurrence, &mut bill)?;
         if bill.pays() {
@@ -194,7 +217,7 @@ impl Costs {
         (occurrence, others): (Occurrence, &[Occurrence]),
         (trial, has_gaps): (&[Occurrence], bool),
     ) -> Option<(Bill, CountedOn)> {
-        let (mut bill, mut paid, mut counted_on) = (Bill::default(), Paid::default(), CountedOn::default());
+        let (mut bill, mut paid, mut counted_on) = (self.bill(), Paid::default(), CountedOn::default());
         for &moved in trial {
             let &OccurrenceData { block, form, .. } = engine.snapshot.occurrence(moved);
             let mut own = Bill::default();
@@ -334,4 +357,9 @@ impl Costs {
         let waits = latency.saturating_sub(issue.saturating_add(distance));
         f64::from(issue) + f64::from(waits) / f64::from(self.warps)
     }
+}
+
+/// Does the profile count from the function's entry?
+fn is_whole(func: &Function, counts: &WarpCounts) -> bool {
+    func.entry_blocks().iter().any(|&entry| counts.executions(entry).is_some())
 }

@@ -21,9 +21,11 @@
 //! 2. Ask whether its value is available before it, perhaps after insertions, perhaps from an
 //!    earlier round of a loop ([`crate::query`]). If so, read it from a temporary ([`rewriting`]).
 //! 3. Failing that, put a vector together from its elements, if all of them are available.
-//! 4. With `cost=machine`, insert under divergent branches as well, where that saves more cycles
-//!    than it costs ([`cost`]).
-//! 5. Failing that, move the load up before branches, by a speculation question.
+//! 4. Unless `cost=paper`, insert under divergent branches as well, where that saves more cycles
+//!    than it costs ([`cost`]): by a profile, or by estimated frequencies
+//!    ([`expected_warp_counts`](crate::profile::expected_warp_counts)).
+//! 5. Failing that, move the load up before branches, by a speculation question, unless costs are
+//!    compared and that does not pay.
 //! 6. Do the same for what was inserted ([`walk`]).
 //!
 //! | pass | questions about | insertions | moves up across |
@@ -125,19 +127,20 @@ const VISITS: Knob = Knob {
 };
 const COST: Knob = Knob {
     name: "cost",
-    kind: KnobKind::Choice { default: "paper", words: &["paper", "machine"] },
-    help: "Follow the paper's rules (paper), or move loads, and insert them under divergent branches, where that \
-           saves more cycles than it costs (machine).",
+    kind: KnobKind::Choice { default: "auto", words: &["auto", "paper", "machine"] },
+    help: "Follow the paper's rules (paper), or move and insert loads where that saves more cycles than it costs, \
+           by the profile of warps (machine), or without one by frequencies estimated from the loops and divergent \
+           branches (auto).",
 };
 const MACHINE: Knob = Knob {
     name: "machine",
     kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
-    help: "Compare costs on this machine, with cost=machine.",
+    help: "Compare costs on this machine, unless cost=paper.",
 };
 const WARPS: Knob = Knob {
     name: "warps",
     kind: KnobKind::Integer { default: 0, min: 0, max: 64 },
-    help: "Resident warps that fill each other's waiting, with cost=machine; 0 takes them from the launch or the \
+    help: "Resident warps that fill each other's waiting, unless cost=paper; 0 takes them from the launch or the \
            machine.",
 };
 const LINES: Knob = Knob {
@@ -246,7 +249,10 @@ fn run(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant) {
         _ => Reach::Transitive,
     };
     let divergent = divergent_branches(view, knobs, variant);
-    let costs = if is("cost", "machine") { prices(view, knobs) } else { None };
+    let costs = match variant.choice(knobs, "cost") {
+        cost @ ("auto" | "machine") => prices(view, knobs, cost == "auto"),
+        _ => None,
+    };
     let reads_branches = variant.insertion == Insertion::InRegion || variant.crossing != Crossing::Nothing;
     let shape = reads_branches.then(|| Shape {
         cfg: cfg.clone(),
@@ -327,8 +333,8 @@ fn measured_branches(view: &mut View<'_>, threshold: f64) -> Vec<Block> {
     divergent
 }
 
-/// Prices of loads, if the function has a profile of warps.
-fn prices(view: &mut View<'_>, knobs: &KnobValues) -> Option<Costs> {
+/// Prices of loads by the profile of warps; without one by an estimate, if the caller accepts it.
+fn prices(view: &mut View<'_>, knobs: &KnobValues, accepts_estimate: bool) -> Option<Costs> {
     let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
     let launch = view.module().stated_launch_of(&view.func().name);
     let lanes = launch.and_then(|launch| launch.warp).unwrap_or(LANES);
@@ -336,7 +342,10 @@ fn prices(view: &mut View<'_>, knobs: &KnobValues) -> Option<Costs> {
         Ok(0) | Err(_) => resident_warps(launch, machine, lanes),
         Ok(warps) => warps,
     };
-    let costs = Costs::new(view.func(), machine, warps);
+    let costs = Costs::measured(view.func(), machine, warps);
+    if accepts_estimate {
+        return Some(costs.unwrap_or_else(|| Costs::expected(view, machine, warps)));
+    }
     if costs.is_none() {
         report_missing_profile(view, "moves and insertions follow the rules of the paper");
     }

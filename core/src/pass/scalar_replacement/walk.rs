@@ -162,7 +162,7 @@ impl<'m> Walk<'m> {
                     let front = front::create_before_entry(view, first);
                     self.engine.add_before_entry(front, first);
                     if let Some(costs) = &mut self.costs {
-                        costs.count_again(view.func());
+                        costs.count_again(view);
                     }
                 }
                 found => return found,
