@@ -29,14 +29,11 @@ const ASKED_OF_PASSES: &[(&str, f64)] = &[
     ("srqp", 1000.0),
     ("ssrqp", 1000.0),
     ("pde", 700.0),
-    (OVER_PATHS, 700.0),
+    ("pde over 50 paths", 700.0),
 ];
 
 /// `ssrqp` where the machine model and a profile of warps decide.
 const BY_MACHINE: &str = "ssrqp by machine";
-
-/// `pde` where the same number of paths was executed at every size.
-const OVER_PATHS: &str = "pde over 50 paths";
 
 /// Measures all of them that the command line asks for.
 pub fn measure() {
@@ -67,10 +64,12 @@ pub fn measure() {
         for_each_input(&format!("{} recorded", pass.info.name), |name, _, inputs| {
             run(pass, name, inputs.size, &for_pass(pass, inputs), journal);
         });
-        if pass.info.name == "pde" {
-            for_each_input(OVER_PATHS, |name, _, inputs| {
+        if matches!(pass.info.name, "pde" | "spec-pre") {
+            for_each_input(&format!("{} over 50 paths", pass.info.name), |name, _, inputs| {
                 run(pass, name, inputs.size, &over_paths(inputs, 50), |_| NoTrace);
             });
+        }
+        if pass.info.name == "pde" {
             by_paths(pass);
         }
         if pass.info.name == "ssrqp" {

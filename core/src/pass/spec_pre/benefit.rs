@@ -1,36 +1,43 @@
-//! Ahead of which branches an expression should be evaluated by speculation: what that saves on executed paths, and
-//! what it costs on others.
+//! Branches ahead of which an expression is evaluated by speculation: the cycles that this saves on
+//! executed paths, and those that it costs.
 //!
 //! ```text
-//! 1 ─▶ 2: x + y ─▶ 6 ─▶ 7: x + y       benefit of 6: 1-2-6-7, which evaluates once instead of twice
-//!  └─▶ 3 ────────▶┘ └─▶ 8              cost of 6:    1-3-6-8, which evaluates for nothing
+//! 1 ─▶ 2: x + y ─▶ 6 ─▶ 7: x + y   benefit of 6: 1-2-6-7, which evaluates once instead of twice
+//!  └─▶ 3 ────────▶┘ └─▶ 8          cost of 6:    1-3-6-8, which evaluates for nothing
 //! ```
 //!
-//! This is the weighing of partial dead code elimination, turned around. On a path the expression is *anticipated* at
-//! a node if an evaluation comes to be hoisted there from further on, and *removable* if it goes on from there,
-//! backward, to where the value is available. A path benefits from a branch where both hold, and pays for one where
-//! neither does. To come to where the value is available, an evaluation may have to pass more branches, so these are
-//! enabled together and their costs are paid together; evaluations stop at all others. What is weighed is counted on
-//! each path, before and after. What is unfrequent may cost, but not benefit: it pays where it passes one of these
-//! branches and does not need the value.
+//! On a path the expression is *anticipated* at a node if an evaluation further on is hoisted
+//! there, and *removable* if that evaluation goes on from there, backward, to where the value is
+//! available.
 //!
-//! A bit vector over paths for each node of the region; branches are decided one after the other, the last first,
-//! each with a few passes over the region. Those that did not pay are looked at again where others have been enabled
-//! since. Two branches that pay only together stay as they are.
+//! 1. With all branches open, find which paths are anticipated and removable where, or may be, as
+//!    they end or begin at a back edge that the evaluation passes. A branch at which no frequent
+//!    path is both is closed without more work, unless warps pay.
+//! 2. Take the other branches, the last first. Open with a branch the earlier ones at which its
+//!    benefiting paths are anticipated; evaluations stop at all others.
+//! 3. Count evaluations on each path before and after: frequent paths that lose one benefit, those
+//!    that gain one pay. An infrequent path pays if it passes one of these branches without needing
+//!    the value.
+//! 4. Enable these branches together if that is worth it, else close the branch.
+//! 5. Weigh closed branches again after others have been enabled.
+//!
+//! Step 1 asks for little, since fewer open branches only make both sets smaller.
+//!
+//! Cost: O(branches · region · paths / 64). Limits: [`MOST_SPLITS`] branches; two branches that pay
+//! only together stay closed.
 //!
 //! Source: Gupta, Berson and Fang 1997, section 3 and figure 11.
 
-use alloc::vec;
 use alloc::vec::Vec;
 use fixedbitset::FixedBitSet;
 
-use super::hoisting::{Hoisted, Placement, Region, Way};
+use super::region::{Hoisted, Lanes, Placement, Region};
 use crate::pass::support::path_guided::balance::{Balance, executions};
 use crate::pass::support::path_guided::nodes::Nodes;
 use crate::pass::support::path_guided::path_sets::{PathSets, add, add_difference, are_disjoint, keep};
 use crate::pass::support::path_guided::paths::Paths;
 
-/// Branches of a region that are decided on; evaluations stop at others.
+/// Further branches of a region stay closed.
 const MOST_SPLITS: usize = 64;
 
 /// Decision about a branch. Frequencies are executions of paths, products with times are cycles.
@@ -40,209 +47,221 @@ pub(super) struct Decision {
     pub split: usize,
     /// It and the branches that are enabled with it.
     pub together: Vec<usize>,
-    /// Frequent paths that lose an evaluation.
+    /// Evaluations that frequent paths lose.
     pub benefit_paths: f64,
-    /// Paths that gain one.
+    /// Evaluations that paths gain.
     pub cost_paths: f64,
     pub benefit: f64,
     pub cost: f64,
 }
 
 impl Decision {
-    /// Is it worth it?
+    /// Whether the benefit exceeds the cost.
     pub fn is_worth_it(&self) -> bool {
         self.benefit > self.cost
     }
 }
 
-/// Weights for observers.
+/// A weighed branch, for inspection.
 pub(super) struct Weighing<'a> {
     pub decision: &'a Decision,
     pub paths: &'a Paths,
-    /// How often each path evaluates the expression, without the branches that are enabled together and with them.
+    /// Evaluations on each path before and after.
     pub executions: (&'a [u32], &'a [u32]),
-    /// Paths that would pay if they were not frequent.
+    /// Paths that pay unless they are frequent.
     pub rare: &'a FixedBitSet,
-    region: &'a Region,
-    hoisted: &'a Hoisted,
-    always: &'a Hoisted,
+    /// The sets with these branches enabled.
+    pub sets: &'a Sets,
 }
 
-impl Weighing<'_> {
-    /// The sets where these branches are enabled.
-    pub fn sets(&self) -> Sets {
-        Sets::of(self.region, self.paths, self.hoisted, self.always)
-    }
+/// A region of one expression with the executed paths.
+#[derive(Clone, Copy)]
+pub(super) struct Guided<'a> {
+    pub region: &'a Region,
+    pub paths: &'a Paths,
+    /// Cycles of an evaluation.
+    pub cycles: f64,
+    /// The solution without speculation.
+    pub always: &'a Hoisted,
+    /// Whether warps pay, to which branches without a benefit matter as well.
+    pub is_by_warp: bool,
+    /// Whether all branches are weighed, for inspection.
+    pub is_complete: bool,
 }
 
-/// Decides on every branch of a region, the last first, where an evaluation takes so many cycles. `is_worth_it` hears
-/// what was found, and where evaluations would stand; `look` sees all that is weighed. Gives which are enabled, and
-/// the decisions.
-pub(super) fn decide(
-    region: &Region,
-    paths: &Paths,
-    cycles: f64,
-    is_worth_it: &mut dyn FnMut(&Decision, &Placement) -> bool,
-    look: &mut dyn FnMut(&Weighing<'_>),
-) -> (Vec<bool>, Vec<Decision>) {
-    let count = region.members.len();
-    let nothing = vec![false; count];
-    let mut open: Vec<bool> = region.members.iter().map(|member| member.is_split).collect();
-    let mut decisions = Vec::new();
-    if !open.contains(&true) {
-        return (nothing, decisions);
-    }
-    let always = region.hoisted(&nothing);
-    // Ahead of others nothing is ever available, and no path would benefit.
-    let leads = region.leading_to_available();
-    open.iter_mut().zip(&leads).for_each(|(is_open, leads)| *is_open &= leads);
-    let splits: Vec<usize> = (0..count).rev().filter(|&place| open[place]).collect();
-    let (first, others) = splits.split_at(splits.len().min(MOST_SPLITS));
-    others.iter().for_each(|&place| open[place] = false);
-    let mut enabled = nothing;
-    let mut undecided = first.to_vec();
-    loop {
-        let mut stopping = Vec::new();
-        let mut is_open_again = false;
-        for split in undecided {
-            if enabled[split] || always.exit[split] {
-                continue;
-            }
-            let weighed = Weighed::of(region, paths, cycles, (&enabled, &open), split, &always);
-            let is_enabled = weighed.is_some_and(|weighed| {
-                look(&weighed.for_looking(region, paths, &always));
-                let is_worth_it = is_worth_it(&weighed.decision, &weighed.placement);
-                if is_worth_it {
-                    enabled.clone_from(&weighed.enabled);
-                }
-                decisions.retain(|decision: &Decision| decision.split != split);
-                decisions.push(weighed.decision);
-                is_worth_it
-            });
-            if is_enabled {
-                is_open_again |= !stopping.is_empty();
-            } else {
-                open[split] = false;
-                stopping.push(split);
-            }
-        }
-        // What has been enabled since may bring the value to a branch that did not pay while nothing did.
-        if !is_open_again {
+impl Guided<'_> {
+    /// Decides on every branch: the enabled ones, and the decisions. `is_worth_it` gets a decision
+    /// with the places of evaluations.
+    pub fn decide(
+        self,
+        is_worth_it: &mut dyn FnMut(&Decision, &Placement) -> bool,
+        observe: &mut dyn FnMut(&Weighing<'_>),
+    ) -> (Vec<Lanes>, Vec<Decision>) {
+        let Guided { region, paths, always, .. } = self;
+        let count = region.members.len();
+        let mut enabled = region.none();
+        let mut decisions: Vec<Decision> = Vec::new();
+        // Ahead of other branches nothing is ever available, and no path would benefit.
+        let mut open: Vec<Lanes> = region.members.iter().map(|member| member.split).collect();
+        if (0..count).all(|place| open[place] & !always.exit[place] == 0) {
             return (enabled, decisions);
         }
-        stopping.iter().for_each(|&place| open[place] = true);
-        undecided = stopping;
+        open.iter_mut().zip(region.leading_to_available()).for_each(|(open, leads)| *open &= leads);
+        let splits: Vec<usize> = (0..count).rev().filter(|&place| open[place] != 0).collect();
+        splits.iter().skip(MOST_SPLITS).for_each(|&place| open[place] = 0);
+        let possible = self.sets(&region.hoisted(&open), true);
+        let mut undecided: Vec<usize> = splits.into_iter().take(MOST_SPLITS).collect();
+        undecided.retain(|&split| always.exit[split] == 0 && (self.is_complete || self.may_pay(&possible, split)));
+        loop {
+            let mut stopping = Vec::new();
+            let mut is_open_again = false;
+            for &split in &undecided {
+                if enabled[split] != 0 {
+                    continue;
+                }
+                let Some(weighed) = self.weigh(&enabled, &open, split) else {
+                    open[split] = 0;
+                    stopping.push(split);
+                    continue;
+                };
+                let Weighed { decision, placement, before, after, rare, sets, .. } = &weighed;
+                observe(&Weighing { decision, paths, executions: (before, after), rare, sets });
+                decisions.retain(|decision| decision.split != split);
+                if weighed.may_pay && is_worth_it(decision, placement) {
+                    is_open_again |= !stopping.is_empty();
+                    enabled.clone_from(&weighed.enabled);
+                } else {
+                    open[split] = 0;
+                    stopping.push(split);
+                }
+                decisions.push(weighed.decision);
+            }
+            // Branches enabled since may bring the value to one that did not pay.
+            if !is_open_again {
+                return (enabled, decisions);
+            }
+            stopping.iter().for_each(|&place| open[place] = 1);
+            undecided = stopping;
+        }
     }
-}
 
-/// A branch with what enabling it would change.
-struct Weighed {
-    decision: Decision,
-    enabled: Vec<bool>,
-    hoisted: Hoisted,
-    placement: Placement,
-    before: Vec<u32>,
-    after: Vec<u32>,
-    rare: FixedBitSet,
-}
+    fn sets(self, hoisted: &Hoisted, passes_back_edges: bool) -> Sets {
+        Sets::of(self.region, self.paths, hoisted, self.always, passes_back_edges)
+    }
 
-impl Weighed {
-    /// Decides with some branches enabled and others open. Nothing if no evaluation would be hoisted past the branch.
-    fn of(
-        region: &Region,
-        paths: &Paths,
-        cycles: f64,
-        (enabled, open): (&[bool], &[bool]),
-        split: usize,
-        always: &Hoisted,
-    ) -> Option<Weighed> {
+    /// Whether a frequent path is in both sets at a branch.
+    fn may_pay(self, possible: &Sets, split: usize) -> bool {
+        let mut set = possible.exit_anticipated.set(split);
+        set.intersect_with(&possible.entry_removable.set(split));
+        self.is_by_warp || set.minimum().is_some_and(|path| path < self.paths.frequent)
+    }
+
+    /// Weighs a branch with some enabled and others open. None if no evaluation would be hoisted
+    /// past it, or if none of its paths can benefit.
+    fn weigh(self, enabled: &[Lanes], open: &[Lanes], split: usize) -> Option<Weighed> {
+        let Guided { region, paths, cycles, .. } = self;
         let count = region.members.len();
-        let with_earlier: Vec<bool> = (0..count).map(|place| enabled[place] || place <= split && open[place]).collect();
+        let with_earlier: Vec<Lanes> =
+            (0..count).map(|place| enabled[place] | if place <= split { open[place] } else { 0 }).collect();
         let hoisted = region.hoisted(&with_earlier);
-        if !hoisted.exit[split] {
+        if hoisted.exit[split] == 0 {
             return None;
         }
-        let sets = Sets::of(region, paths, &hoisted, always);
+        let may_pay = self.is_by_warp || self.may_pay(&self.sets(&hoisted, true), split);
+        if !may_pay && !self.is_complete {
+            return None;
+        }
+        let sets = self.sets(&hoisted, false);
         let mut benefiting = sets.exit_anticipated.set(split);
         benefiting.intersect_with(&sets.entry_removable.set(split));
         let is_needed = |&place: &usize| {
             place == split
-                || open[place] && place < split && !are_disjoint(sets.exit_anticipated.at(place), benefiting.as_slice())
+                || open[place] != 0
+                    && place < split
+                    && !are_disjoint(sets.exit_anticipated.at(place), benefiting.as_slice())
         };
         let together: Vec<usize> = (0..count).filter(is_needed).collect();
         let mut with_these = enabled.to_vec();
-        together.iter().for_each(|&place| with_these[place] = true);
-        let hoisted = region.hoisted(&with_these);
+        together.iter().for_each(|&place| with_these[place] = 1);
         let before = evaluations(region, paths, &region.placement(&region.hoisted(enabled)));
+        let hoisted = region.hoisted(&with_these);
         let placement = region.placement(&hoisted);
         let after = evaluations(region, paths, &placement);
+        let sets = self.sets(&hoisted, false);
         // Of paths that are not frequent only that matters whether they need the value.
         let mut rare = paths.none();
-        if paths.frequent < paths.frequencies.len() {
-            let sets = Sets::of(region, paths, &hoisted, always);
-            for &place in &together {
-                let mut here = paths.set_on(region.members[place].node);
-                here.difference_with(&sets.exit_anticipated.set(place));
-                rare.union_with(&here);
-            }
+        for &place in &together {
+            let on = paths.on(region.members[place].node);
+            add_difference(rare.as_mut_slice(), on, sets.exit_anticipated.at(place));
         }
         let Balance { benefit_paths, cost_paths } = Balance::of(paths, &before, &after, &rare);
         let (benefit, cost) = (cycles * benefit_paths, cycles * cost_paths);
         let decision = Decision { split, together, benefit_paths, cost_paths, benefit, cost };
-        Some(Weighed { decision, enabled: with_these, hoisted, placement, before, after, rare })
+        Some(Weighed { decision, may_pay, enabled: with_these, placement, before, after, rare, sets })
     }
+}
 
-    fn for_looking<'a>(&'a self, region: &'a Region, paths: &'a Paths, always: &'a Hoisted) -> Weighing<'a> {
-        let executions = (&self.before[..], &self.after[..]);
-        let (decision, rare, hoisted) = (&self.decision, &self.rare, &self.hoisted);
-        Weighing { decision, paths, executions, rare, region, hoisted, always }
-    }
+/// A weighed branch with the change that enabling it makes.
+struct Weighed {
+    decision: Decision,
+    may_pay: bool,
+    enabled: Vec<Lanes>,
+    placement: Placement,
+    before: Vec<u32>,
+    after: Vec<u32>,
+    rare: FixedBitSet,
+    sets: Sets,
 }
 
 /// The sets of paths of an expression, by member.
 pub(super) struct Sets {
-    /// Anticipated at the exit.
+    /// Paths that are anticipated at the end.
     pub exit_anticipated: PathSets,
-    /// Removable from the entry on, backward.
+    /// Paths that are removable from the entry on, backward.
     pub entry_removable: PathSets,
 }
 
 impl Sets {
-    /// Weighs an evaluation that is hoisted as given.
-    fn of(region: &Region, paths: &Paths, hoisted: &Hoisted, always: &Hoisted) -> Sets {
+    /// The sets with evaluations hoisted so. With `passes_back_edges` those paths are added that
+    /// end or begin at a back edge which the evaluation passes.
+    fn of(region: &Region, paths: &Paths, hoisted: &Hoisted, always: &Hoisted, passes_back_edges: bool) -> Sets {
         let members = &region.members;
-        let none = || PathSets::none(paths.count(), members.len());
-        let (mut entry_anticipated, mut exit_anticipated) = (none(), none());
+        let none = PathSets::none(paths.count(), members.len());
+        let (mut entry_anticipated, mut exit_anticipated) = (none.clone(), none.clone());
         for (place, member) in members.iter().enumerate().rev() {
-            if hoisted.exit[place] {
+            if hoisted.exit[place] != 0 {
                 let set = exit_anticipated.at_mut(place);
                 for next in region.next(place).flatten() {
-                    if hoisted.entry[next] && !Nodes::goes_back(member.node, members[next].node) {
-                        add(set, entry_anticipated.at(next));
+                    match Nodes::goes_back(member.node, members[next].node) {
+                        _ if hoisted.entry[next] == 0 => {}
+                        false => add(set, entry_anticipated.at(next)),
+                        true if passes_back_edges => add(set, paths.ends(member.node)),
+                        true => {}
                     }
                 }
                 keep(set, paths.on(member.node));
-                if always.exit[place] {
+                if always.exit[place] != 0 {
                     add(set, paths.ends(member.node));
                 }
             }
-            if hoisted.entry[place] {
-                entry_anticipated.at_mut(place).copy_from_slice(match member.first {
-                    Some(_) => paths.on(member.node),
-                    None => exit_anticipated.at(place),
-                });
+            if hoisted.entry[place] != 0 {
+                let from_end = if member.first == 0 { exit_anticipated.at(place) } else { paths.on(member.node) };
+                entry_anticipated.at_mut(place).copy_from_slice(from_end);
             }
         }
-        let mut entry_removable = none();
+        let mut entry_removable = none;
         let mut set: Vec<_> = paths.none().as_slice().to_vec();
-        for (place, member) in members.iter().enumerate().filter(|&(place, _)| hoisted.entry[place]) {
+        for (place, member) in members.iter().enumerate().filter(|&(place, _)| hoisted.entry[place] != 0) {
             set.fill(0);
-            for (node, way) in region.ways(hoisted, place) {
-                match (way, Nodes::goes_back(node, member.node)) {
-                    (Way::Available(_), true) => add(&mut set, paths.starts(member.node)),
-                    (Way::Available(_), false) => add_difference(&mut set, paths.on(node), paths.ends(node)),
-                    (Way::Hoisted(before), false) => add(&mut set, entry_removable.at(before)),
-                    (Way::Hoisted(_), true) | (Way::End, _) => {}
+            for way in region.ways(hoisted, place) {
+                match (way.available != 0, way.before, Nodes::goes_back(way.from, member.node)) {
+                    (true, _, true) => add(&mut set, paths.starts(member.node)),
+                    (true, _, false) => add_difference(&mut set, paths.on(way.from), paths.ends(way.from)),
+                    (false, Some(before), false) if way.hoisted != 0 => add(&mut set, entry_removable.at(before)),
+                    (false, _, true) if way.hoisted != 0 && passes_back_edges => {
+                        add(&mut set, paths.starts(member.node));
+                    }
+                    _ => {}
                 }
             }
             keep(&mut set, paths.on(member.node));
@@ -252,8 +271,9 @@ impl Sets {
     }
 }
 
-/// How often each path evaluates the expression, where it may be redundant or is inserted.
+/// Evaluations on each path, as far as they may be redundant or are inserted.
 fn evaluations(region: &Region, paths: &Paths, placement: &Placement) -> Vec<u32> {
-    let staying = placement.staying.iter().map(|&place| region.members[place].node);
-    executions(paths, placement.inserted.iter().copied().chain(staying))
+    let staying = region.members.iter().zip(&placement.staying).filter(|(_, lanes)| **lanes != 0);
+    let staying = staying.map(|(member, _)| member.node);
+    executions(paths, placement.inserted.iter().map(|&(node, _)| node).chain(staying))
 }

@@ -1,42 +1,49 @@
 //! Expressions and their evaluations.
 //!
 //! ```text
-//! n: a = add.u32 x, y      x + y: n evaluates it before it writes an operand, and so its evaluation could stand in
-//! front of n
-//!    b = add.u32 y, x      of which this is a repetition
+//! n: a = add.u32 x, y      first: before anything in n changes x + y
+//!    b = add.u32 y, x      a repetition of a
 //!    x = add.u32 x, 1
-//!    c = add.u32 x, y      and once more behind that: what holds at the end of n
+//!    c = add.u32 x, y      last: its value holds at the end of n
 //! ```
 //!
-//! An expression is an opcode with its operands, those of a commutative one in any order. Evaluated are pure
-//! instructions without a guard, and loads, which are the same with and without `.spec`. What writes an operand ends
-//! what is known of its value, as does whatever may change the memory that a load reads.
+//! An expression is an opcode with its operands, those of a commutative one in any order. Evaluated
+//! are pure instructions without a guard, and loads, which are equal with and without `.spec`. Its
+//! *sources* are the registers that it reads and the
+//! [memory](crate::pass::support::path_guided::memory) of a load: whatever writes one changes the
+//! value.
 //!
-//! One walk over the function.
+//! Cost: O(instructions).
 
 use alloc::vec;
 use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hash, Hasher};
-use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
+use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use smallvec::SmallVec;
 
+use super::region::Lanes;
 use crate::ir::{Few, Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
-use crate::pass::support::path_guided::memory::{Changes, Memory, Reads, may_be_repeated};
+use crate::pass::support::path_guided::memory::{Memory, may_be_repeated};
 use crate::pass::support::path_guided::nodes::{Node, Nodes};
+
+/// A register by its number, or a track of memory by its number after those of all registers.
+type Source = usize;
 
 /// See the file's head.
 #[derive(Clone)]
 pub(super) struct Expression {
-    /// Without destinations, and without `.spec`.
+    /// An evaluation without destinations, guard and `.spec`.
     pub data: InstData,
     /// Types of the results.
     pub types: SmallVec<[Type; 1]>,
-    /// Registers that it reads, each once.
-    pub operands: SmallVec<[Reg; 4]>,
-    /// Memory that a load reads, if it may change.
-    pub reads: Option<Reads>,
-    /// Sites by node.
+    /// Sources, each once, registers first.
+    sources: SmallVec<[Source; 4]>,
+    /// Evaluations by node.
     pub sites: SmallVec<[Site; 1]>,
+    /// Repetitions in blocks.
+    pub repetitions: Vec<Repetition>,
     /// Temporaries that hold its value, once there are any.
     pub temporaries: Few<Reg>,
 }
@@ -45,9 +52,9 @@ pub(super) struct Expression {
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     pub node: Node,
-    /// Before anything in the node changes its value.
+    /// The evaluation before anything in the node changes the value.
     pub first: Option<Inst>,
-    /// With nothing behind it in the node that changes its value; the same as the first where nothing does at all.
+    /// The last evaluation, if nothing after it in the node changes the value.
     pub last: Option<Inst>,
 }
 
@@ -60,181 +67,135 @@ pub(super) struct Repetition {
     pub inst: Inst,
 }
 
-/// All that are evaluated in a function.
+/// The expressions of a function.
 pub(super) struct Expressions {
-    /// In the order of their first evaluations.
+    /// All, in the order of their first evaluations.
     pub all: Vec<Expression>,
-    /// Repetitions of each expression within blocks.
-    pub repetitions: Vec<Vec<Repetition>>,
-    /// Nodes that write each register, in order.
+    /// Nodes that write each source, in order.
     writers: Vec<SmallVec<[u32; 2]>>,
-    /// Registers that are parameters, if anything is read where not every way has assigned it.
-    doubtful: Option<HashSet<Reg>>,
+    /// The number of registers.
+    registers: usize,
+    /// Registers of parameters, if anything is read where not every path has assigned it.
+    doubtful: Option<FixedBitSet>,
 }
 
-/// The expressions of a walk by what they are: their numbers, each with the hash of its instructions.
-#[derive(Default)]
-struct Known {
-    numbers: HashTable<(u64, u32)>,
-    hasher: DefaultHashBuilder,
-}
-
-impl Known {
-    /// The number of what an instruction evaluates, the next one if it is new.
-    fn number(&mut self, func: &Function, data: &InstData, all: &[Expression]) -> usize {
-        let (hash, next) = (self.hash(data), all.len() as u32);
-        let is_same = |&(other, number): &(u64, u32)| other == hash && all[number as usize].is_evaluated_by(func, data);
-        self.numbers.entry(hash, is_same, |&(hash, _)| hash).or_insert((hash, next)).get().1 as usize
-    }
-
-    /// A hash that is the same for instructions that evaluate the same.
-    fn hash(&self, data: &InstData) -> u64 {
-        let mut state = self.hasher.build_hasher();
-        (data.opcode.op, data.opcode.ty).hash(&mut state);
-        arguments(data).for_each(|operand| operand.hash(&mut state));
-        state.finish()
-    }
-}
-
-/// Open expressions of the block that is being walked over.
-struct Open {
+/// Last write of a source, or last evaluation of an expression, in the block of a walk.
+#[derive(Clone, Copy)]
+struct Event {
     node: Node,
-    inst: Inst,
-    /// Its place in the block, from 0.
+    /// Place in the block, from 1.
     place: u32,
+    inst: Inst,
 }
 
 impl Expressions {
-    /// Those of a function.
+    /// The expressions of a function.
     pub fn of(func: &Function, nodes: &Nodes, memory: &Memory, has_doubtful_reads: bool) -> Expressions {
+        let registers = func.regs.len();
+        let sources = registers + memory.track_count();
+        let params = || func.params.iter().filter_map(|param| Some(param.reg?.index())).collect();
         let mut found = Expressions {
-            doubtful: has_doubtful_reads.then(|| func.params.iter().filter_map(|param| param.reg).collect()),
             all: Vec::new(),
-            repetitions: Vec::new(),
-            writers: vec![SmallVec::new(); func.regs.len()],
+            writers: vec![SmallVec::new(); sources],
+            registers,
+            doubtful: has_doubtful_reads.then(params),
         };
-        let mut known = Known::default();
-        let mut open: Vec<Open> = Vec::new();
-        // By register: one more than the last place that has written it in the block.
-        let mut written = vec![(0, 0); func.regs.len()];
-        let mut touched: Vec<usize> = Vec::new();
-        let mut changes = memory.changes();
+        // Numbers of expressions, each with the hash of its evaluations.
+        let mut known: HashTable<(u64, usize)> = HashTable::new();
+        let hasher = DefaultHashBuilder::default();
+        let never = Event { node: Node::MAX, place: 0, inst: Inst::from_u32(0) };
+        let (mut written, mut evaluated) = (vec![never; sources], Vec::new());
+        let mut here: Vec<usize> = Vec::new();
         for node in 0..nodes.len() {
             let Some(block) = nodes.block(node) else { continue };
-            let last_kill = |expression: &Expression, written: &[(Node, u32)], changes: &Changes| {
-                let of_regs = expression.operands.iter().filter_map(|&reg| {
-                    let (there, place) = written[reg.as_u32() as usize];
-                    (there == node).then_some(place)
-                });
-                let of_memory = expression.reads.map_or(0, |reads| changes.last(reads));
-                of_regs.max().unwrap_or(0).max(of_memory)
+            // Place of the last change in this block; 0 without one.
+            let last_change = |expression: &Expression, written: &[Event]| {
+                let of = |&source: &Source| Some(written[source]).filter(|write| write.node == node);
+                expression.sources.iter().filter_map(of).map(|write| write.place).max().unwrap_or(0)
             };
-            touched.clear();
-            changes.clear();
-            for (place, inst) in func.block_insts(block).enumerate() {
-                let (place, data) = (place as u32 + 1, &func.insts[inst]);
+            for (inst, place) in func.block_insts(block).zip(1..) {
+                let (data, event) = (&func.insts[inst], Event { node, place, inst });
                 if is_evaluated(data) {
-                    let number = known.number(func, data, &found.all);
-                    if number == found.all.len() {
-                        found.all.push(Expression::new(func, data, memory.reads(inst)));
-                        found.repetitions.push(Vec::new());
-                        open.push(Open { node: Node::MAX, inst, place: 0 });
+                    let (hash, next) = (hash(&hasher, data), found.all.len());
+                    let is_same = |&(other, number): &(u64, usize)| {
+                        other == hash && found.all[number].is_evaluated_by(func, data)
+                    };
+                    let number = known.entry(hash, is_same, |&(hash, _)| hash).or_insert((hash, next)).get().1;
+                    if number == next {
+                        found.all.push(Expression::new(func, data, memory.reads(inst).map(|it| memory.tracks(it))));
+                        evaluated.push(never);
                     }
                     let expression = &mut found.all[number];
-                    let kill = last_kill(expression, &written, &changes);
-                    let open = &mut open[number];
-                    if open.node != node {
-                        touched.push(number);
-                        expression.sites.push(Site { node, first: (kill == 0).then_some(inst), last: None });
+                    let (change, earlier) = (last_change(expression, &written), &mut evaluated[number]);
+                    if earlier.node != node {
+                        here.push(number);
+                        expression.sites.push(Site { node, first: (change == 0).then_some(inst), last: None });
                     }
-                    if open.node == node && kill < open.place {
-                        found.repetitions[number].push(Repetition { node, earlier: open.inst, inst });
+                    if earlier.node == node && change < earlier.place {
+                        expression.repetitions.push(Repetition { node, earlier: earlier.inst, inst });
                     } else {
-                        *open = Open { node, inst, place };
+                        *earlier = event;
                     }
                 }
-                for &reg in &*data.dsts {
-                    let writers = &mut found.writers[reg.as_u32() as usize];
-                    if writers.last() != Some(&(node as u32)) {
-                        writers.push(node as u32);
+                let track = memory.change(inst).map(|track| registers + track);
+                for source in data.dsts.iter().map(|reg| reg.index()).chain(track) {
+                    if written[source].node != node {
+                        found.writers[source].push(node as u32);
                     }
-                    written[reg.as_u32() as usize] = (node, place);
+                    written[source] = event;
                 }
-                changes.visit(inst, place);
             }
-            for &number in &touched {
+            for number in here.drain(..) {
                 let expression = &mut found.all[number];
-                let is_left = last_kill(expression, &written, &changes) < open[number].place;
+                let is_left = last_change(expression, &written) < evaluated[number].place;
                 if let Some(site) = expression.sites.last_mut() {
-                    site.last = is_left.then_some(open[number].inst);
+                    site.last = is_left.then_some(evaluated[number].inst);
                 }
             }
         }
         found
     }
 
-    /// Does nothing in a node change the value of an expression?
-    pub fn is_transparent(&self, memory: &Memory, expression: &Expression, node: Node) -> bool {
-        !self.is_written(expression, node) && !expression.reads.is_some_and(|reads| memory.may_change(reads, node))
-    }
-
-    /// Transparency ([`Self::is_transparent`]) for many nodes.
-    pub fn transparency<'a>(
-        &'a self,
-        memory: &'a Memory,
-        expression: &'a Expression,
-    ) -> impl Fn(Node) -> bool + use<'a> {
-        let writers: SmallVec<[&[u32]; 4]> = self.writers(expression).filter(|writers| !writers.is_empty()).collect();
-        // Most nodes lie before or behind all that write one.
-        let first = writers.iter().map(|writers| writers[0]).min().unwrap_or(u32::MAX);
-        let last = writers.iter().map(|writers| writers[writers.len() - 1]).max().unwrap_or(0);
-        let is_written = move |node: u32| {
-            (first..=last).contains(&node) && writers.iter().any(|writers| writers.binary_search(&node).is_ok())
+    /// Visits the nodes that change the values of expressions.
+    pub fn for_each_change(&self, batch: &[(Lanes, &Expression)], mut visit: impl FnMut(Node, Lanes)) {
+        let of = |&(lane, expression): &(Lanes, &Expression)| {
+            expression.sources.iter().map(move |&source| (source, lane)).collect::<SmallVec<[_; 4]>>()
         };
-        move |node| !is_written(node as u32) && !expression.reads.is_some_and(|reads| memory.may_change(reads, node))
+        let mut changes: Vec<(Source, Lanes)> = batch.iter().flat_map(of).collect();
+        changes.sort_unstable();
+        for one in changes.chunk_by(|(one, _), (other, _)| one == other) {
+            let lanes = one.iter().fold(0, |all, (_, lane)| all | lane);
+            self.writers[one[0].0].iter().for_each(|&node| visit(node as Node, lanes));
+        }
     }
 
-    /// Does a node write an operand?
-    pub fn is_written(&self, expression: &Expression, node: Node) -> bool {
-        self.writers(expression).any(|writers| writers.binary_search(&(node as u32)).is_ok())
+    /// Whether nothing in a node changes the value of an expression.
+    pub fn is_transparent(&self, expression: &Expression, node: Node) -> bool {
+        !expression.sources.iter().any(|&source| self.is_written(source, node))
     }
 
-    /// The first node behind a node that writes an operand.
-    pub fn next_writer(&self, expression: &Expression, node: Node) -> Option<Node> {
-        let next = |writers: &[u32]| writers.get(writers.partition_point(|&writer| writer <= node as u32)).copied();
-        self.writers(expression).filter_map(next).min().map(|writer| writer as Node)
+    fn is_written(&self, source: Source, node: Node) -> bool {
+        self.writers[source].binary_search(&(node as u32)).is_ok()
     }
 
-    /// The last node before a node that writes an operand.
-    pub fn last_writer(&self, expression: &Expression, node: Node) -> Option<Node> {
-        let last = |writers: &[u32]| {
-            let before = writers.partition_point(|&writer| writer < node as u32);
-            Some(writers[before.checked_sub(1)?])
-        };
-        self.writers(expression).filter_map(last).max().map(|writer| writer as Node)
+    /// Whether operands of some expression may be unassigned.
+    pub fn has_doubtful_operands(&self) -> bool {
+        self.doubtful.is_some()
     }
 
-    /// The nodes that write each operand.
-    fn writers(&self, expression: &Expression) -> impl Iterator<Item = &[u32]> {
-        let of = |reg: &Reg| self.writers.get(reg.as_u32() as usize).map(|writers| writers.as_slice());
-        expression.operands.iter().filter_map(of)
-    }
-}
-
-impl Expressions {
-    /// Does some way to the end of a node assign each operand of an expression? Where none does, nothing may read it.
+    /// Whether some path to the end of a node assigns each operand of an expression. Where none
+    /// does, nothing may read it.
     pub fn can_be_evaluated(&self, nodes: &Nodes, expression: &Expression, node: Node) -> bool {
         let Some(params) = &self.doubtful else { return true };
-        expression.operands.iter().filter(|reg| !params.contains(*reg)).all(|&reg| {
-            let writers = &self.writers[reg.as_u32() as usize];
-            let is_writer = |node: Node| writers.binary_search(&(node as u32)).is_ok();
-            let mut seen: HashSet<Node> = HashSet::new();
+        let registers = expression.sources.iter().copied().filter(|&source| source < self.registers);
+        registers.filter(|&reg| !params.contains(reg)).all(|reg| {
+            let mut seen = FixedBitSet::with_capacity(nodes.len());
             let mut work = vec![node];
             while let Some(node) = work.pop() {
-                if is_writer(node) {
+                if self.is_written(reg, node) {
                     return true;
                 }
-                if seen.insert(node) {
+                if !seen.put(node) {
                     work.extend(nodes.predecessors(node));
                 }
             }
@@ -244,22 +205,23 @@ impl Expressions {
 }
 
 impl Expression {
-    fn new(func: &Function, first: &InstData, reads: Option<Reads>) -> Expression {
-        let mut operands: SmallVec<[Reg; 4]> = first.uses();
-        operands.sort_unstable();
-        operands.dedup();
+    fn new(func: &Function, first: &InstData, tracks: Option<impl Iterator<Item = usize>>) -> Expression {
+        let mut sources: SmallVec<[Source; 4]> = first.uses().iter().map(|reg: &Reg| reg.index()).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        sources.extend(tracks.into_iter().flatten().map(|track| func.regs.len() + track));
+        let (opcode, args, control) = (without_speculation(first.opcode), first.args.clone(), first.control.clone());
         Expression {
-            // With operands as they are written.
-            data: without_results(first),
+            data: InstData { opcode, control, guard: None, dsts: Few::new(), args },
             types: types(func, first).collect(),
-            operands,
-            reads,
+            sources,
             sites: SmallVec::new(),
+            repetitions: Vec::new(),
             temporaries: Few::new(),
         }
     }
 
-    /// Is it what an instruction evaluates?
+    /// Whether an instruction evaluates it.
     fn is_evaluated_by(&self, func: &Function, data: &InstData) -> bool {
         without_speculation(data.opcode) == self.data.opcode
             && data.control == self.data.control
@@ -267,7 +229,12 @@ impl Expression {
             && types(func, data).eq(self.types.iter().copied())
     }
 
-    /// Returns the site of a node, to be changed; made if there is none.
+    /// The evaluations in a node, if it has any.
+    pub fn site(&self, node: Node) -> Option<&Site> {
+        self.sites.binary_search_by_key(&node, |site| site.node).ok().map(|place| &self.sites[place])
+    }
+
+    /// The site of a node; a new one if it has none.
     pub fn site_mut(&mut self, node: Node) -> &mut Site {
         let place = self.sites.binary_search_by_key(&node, |site| site.node).unwrap_or_else(|place| {
             self.sites.insert(place, Site { node, first: None, last: None });
@@ -275,9 +242,19 @@ impl Expression {
         });
         &mut self.sites[place]
     }
+
+    /// Whether one of its evaluations may come after another one.
+    pub fn may_be_redundant(&self, nodes: &Nodes) -> bool {
+        let made = self.sites.iter().find(|site| site.last.is_some());
+        let wanted = self.sites.iter().rfind(|site| site.first.is_some());
+        let comes = |made: &Site, wanted: &Site| {
+            made.node < wanted.node || nodes.may_come_again(wanted.node) && nodes.least_behind(made.node) <= wanted.node
+        };
+        made.zip(wanted).is_some_and(|(made, wanted)| comes(made, wanted))
+    }
 }
 
-/// Is what an instruction computes an evaluation that may be made elsewhere?
+/// Whether an instruction evaluates something that may be evaluated elsewhere.
 fn is_evaluated(data: &InstData) -> bool {
     let opcode = data.opcode;
     let is_load = opcode.op == Op::Ld && may_be_repeated(opcode) || opcode.op.is_texture();
@@ -294,16 +271,19 @@ fn arguments(data: &InstData) -> impl Iterator<Item = &Operand> {
     first.chain(others)
 }
 
-/// Types of its results.
+/// Types of an instruction's results.
 fn types(func: &Function, data: &InstData) -> impl Iterator<Item = Type> {
     data.dsts.iter().map(|&reg| func.reg_types[reg])
 }
 
-fn without_results(data: &InstData) -> InstData {
-    let (opcode, args, control) = (without_speculation(data.opcode), data.args.clone(), data.control.clone());
-    InstData { opcode, control, guard: data.guard, dsts: Few::new(), args }
-}
-
 fn without_speculation(opcode: Opcode) -> Opcode {
     Opcode { flags: opcode.flags - Flags::SPEC, ..opcode }
+}
+
+/// A hash that is equal for instructions that evaluate the same.
+fn hash(hasher: &DefaultHashBuilder, data: &InstData) -> u64 {
+    let mut state = hasher.build_hasher();
+    (data.opcode.op, data.opcode.ty).hash(&mut state);
+    arguments(data).for_each(|operand| operand.hash(&mut state));
+    state.finish()
 }

@@ -1,5 +1,5 @@
-//! Partial redundancy elimination: what has been evaluated on some ways is evaluated on the others too, and not again
-//! behind them; by speculation also where not all ways need it, if executed paths gain by that.
+//! Partial redundancy elimination with speculation: evaluates once what some paths evaluate twice,
+//! ahead of branches that do not always need it where executed paths gain by that.
 //!
 //! ```text
 //! n1: br p, n2, n3                       n1: br p, n2, n3
@@ -14,58 +14,64 @@
 //!                                        n8: br n9
 //! ```
 //!
-//! Each [expression](expressions) is looked at where its value comes to on some ways and is needed on some
-//! ([`hoisting`]). Without speculation an evaluation is brought forward only past branches all of whose ways need it,
-//! so that no path evaluates more than before. With executed paths, of a `profile path` or
-//! estimated from a `profile edge`, other branches are weighed ([`benefit`]): executed paths that
-//! evaluate once instead of twice, against others that evaluate for nothing. What pays is enabled, together with the
-//! branches ahead that the benefit needs. From there evaluations are delayed again as far as that costs nothing, so
-//! that invariants leave loops, and what gains nothing stays.
+//! 1. Collect [expressions] with their first and last evaluations in each block, and the
+//!    instructions that change their values. A repetition in a block reads the earlier value.
+//! 2. [Search](search) the [region](region) of 64 expressions at a time: the nodes that a value
+//!    reaches and from which an evaluation is reached. Solve there which values are available, how
+//!    far evaluations are hoisted without speculation, and how far they can be delayed again.
+//! 3. Go on with each expression that gains by this, or could by speculation.
+//! 4. With executed paths, of a `profile path` or estimated from a `profile edge`, enable
+//!    speculation at branches where the [benefit] exceeds the cost. With `cost=warp`, the default
+//!    where a `profile warp` counts executions, warps decide: an evaluation on each side of a
+//!    branch whose lanes part is paid twice, and one ahead of it once.
+//! 5. Make the [plan]: evaluations are inserted where hoisted ones cannot be delayed any further,
+//!    and others read their value from temporaries.
+//! 6. Look again at expressions that changed, as speculation may now pay elsewhere, and, after
+//!    edges were split, at those for which a jump was counted.
 //!
-//! On a machine with warps a path is taken by lanes, but an instruction is paid by the warp. With `cost=warp`, which
-//! is the default where a `profile warp` counts executions, evaluations move where warps execute fewer cycles for
-//! them: an evaluation on each side of a branch whose lanes part is paid twice, and one ahead of it once.
+//! Sound: a value is read only where it has been evaluated on all paths since a source was last
+//! written, and it is in registers of its own. Without speculation no path evaluates more than
+//! before. Arithmetic does not trap; a load that is inserted where not all paths have it is a
+//! non-faulting one, or with `faulting=never` not inserted. No operand is written elsewhere than
+//! before, so that no expression changes what another one gains.
 //!
-//! Sound: a value is read only where it has been evaluated on every way since an operand was last written, and it is
-//! kept in registers of its own. Arithmetic does not trap; a load that is inserted where not all ways have it is a
-//! non-faulting one, or with `faulting=never` not inserted. Loads are changed by what [may
-//! write](crate::pass::support::path_guided::memory) where they read. What a guard may skip is not taken for an evaluation.
+//! Cost: O(instructions + expressions / 64 · nodes of their regions); with paths, that of
+//! [`benefit`] for each expression that could be speculated on. Limits: nodes of a region, branches
+//! of a region, and [`MOST_ROUNDS`] rounds; the remarks `too-large` and `max-rounds` say so.
 //!
-//! Bounds: for one expression at most 4096 nodes are looked at, in at most [`MOST_ROUNDS`] rounds, and 64 branches of
-//! a region are decided on.
-//! Running the pass again finds nothing more, but for that.
-//!
-//! Source: R. Gupta, D. Berson and J. Z. Fang, Path profile guided partial dead code elimination using predication,
-//! 1997, section 3 and figure 11; J. Knoop, O. Rüthing and B. Steffen, Lazy code motion, 1992.
+//! Source: R. Gupta, D. Berson and J. Z. Fang, Path profile guided partial dead code elimination
+//! using predication, 1997, section 3 and figure 11; J. Knoop, O. Rüthing and B. Steffen, Lazy code
+//! motion, 1992.
 
 mod benefit;
 mod expressions;
-mod hoisting;
 mod inspect;
 mod plan;
-mod spans;
-pub mod survey;
+mod region;
+mod remarks;
+mod search;
 
-use alloc::format;
+pub use inspect::survey;
+
 use alloc::vec::Vec;
 
 use super::{FAULTING_KNOB, Inspector, Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::ir::{Block, Function, Inst, Module, WarpCounts};
+use crate::ir::{Function, Inst, WarpCounts};
 use crate::machine::Machine;
 use crate::pass::support::last_assignment::has_doubtful_reads;
 use crate::pass::support::path_guided::memory::Memory;
-use crate::pass::support::path_guided::nodes::Nodes;
+use crate::pass::support::path_guided::nodes::{Node, Nodes};
 use crate::pass::support::path_guided::paths::Paths;
 use crate::pass::support::path_guided::rules::{COST, FP, MACHINE, Rules};
 use crate::text::instruction_text;
-use crate::trace::{Fact, Remark};
 use crate::view::View;
 use expressions::{Expressions, Repetition};
-use hoisting::{Around, Places, Region, Shape};
-use plan::{Plan, Planner, Refused, Told, keep, make_temporaries, may_fault, read};
-use survey::Seen;
+use plan::{Observer, Plan, PlanNotes, Planner, keep, make_temporaries, may_fault, read};
+use region::{Hoisted, LANES, Lanes, Region};
+use remarks::{Refused, more_rounds, no_profile, repeat};
+use search::{Search, Shape};
 
-/// Rounds that are made for one expression at most.
+/// Expressions that still gain in the last round are left.
 const MOST_ROUNDS: usize = 32;
 
 /// See the file's head.
@@ -108,32 +114,34 @@ impl Pass for SpecPre {
 /// State of the pass.
 struct Elimination {
     nodes: Nodes,
-    shape: Shape,
+    search: Search,
     expressions: Expressions,
-    memory: Memory,
     paths: Option<Paths>,
-    /// How often warps execute each node, where warps pay.
+    /// Executions of each node by warps, where warps pay.
     warps: Option<Vec<f64>>,
     machine: Machine,
     is_speculating: bool,
-    /// May a load be put where it might fault?
+    /// Whether a load may be inserted where it might fault.
     marks_loads: bool,
-    /// Is there a branch ahead of which something would become redundant?
+    /// Whether something would become redundant by speculation.
     could_speculate: bool,
     /// Refusals of each expression.
     refused: Vec<Vec<(Inst, Refused)>>,
-    places: Places,
 }
 
-/// Details recorded for an expression.
+/// A round of the pass.
 #[derive(Default)]
-struct Heard {
-    refused: Vec<(Inst, Refused)>,
-    counts_jumps: bool,
+struct Round {
+    is_last: bool,
+    /// Expressions that changed.
+    changed: Vec<usize>,
+    /// Expressions for which jumps were counted that a split edge would have.
+    counting_jumps: Vec<usize>,
+    has_split: bool,
 }
 
 impl Elimination {
-    /// For a function as it is.
+    /// The state for a function as it is.
     fn of(view: &mut View<'_>, settings: &Settings) -> Result<Elimination, PassError> {
         let knobs = &settings.knobs;
         let Rules { share, is_by_warp, machine } = Rules::of(view.func(), knobs, SpecPre::INFO.name)?;
@@ -143,19 +151,18 @@ impl Elimination {
         let is_speculating = knobs.switch("speculation");
         let memory = Memory::of(module, func, &nodes);
         let expressions = Expressions::of(func, &nodes, &memory, has_doubtful_reads(func, &dominators));
+        let shape = Shape::of(&nodes, |node| {
+            // The results of a call are written after everything that can be inserted in its block.
+            let terminator = nodes.block(node).and_then(|block| func.terminator(block));
+            terminator.is_none_or(|inst| func.insts[inst].dsts.is_empty() && !func.insts[inst].opcode.op.is_call())
+        });
         Ok(Elimination {
             refused: expressions.all.iter().map(|_| Vec::new()).collect(),
             expressions,
-            memory,
             could_speculate: false,
             paths: if is_speculating { Paths::of(func, &nodes, share) } else { None },
             warps: is_by_warp.then(|| nodes.executions(&WarpCounts::of(func))),
-            shape: Shape::of(&nodes, |node| {
-                // What a call gives stands behind everything that can be put in its block.
-                let terminator = nodes.block(node).and_then(|block| func.terminator(block));
-                terminator.is_none_or(|inst| func.insts[inst].dsts.is_empty() && !func.insts[inst].opcode.op.is_call())
-            }),
-            places: Places::new(&nodes),
+            search: Search::new(&nodes, shape),
             nodes,
             is_speculating,
             marks_loads: knobs.choice(FAULTING_KNOB) != "never",
@@ -163,25 +170,23 @@ impl Elimination {
         })
     }
 
-    /// Looks at every expression until nothing more is gained by it. What one gains another does not lose, as no
-    /// operand is written at another place than before.
     fn run(mut self, view: &mut View<'_>) {
         for number in 0..self.expressions.all.len() {
             self.replace_repetitions(view, number);
         }
         let mut waiting: Vec<usize> = (0..self.expressions.all.len()).collect();
-        while !waiting.is_empty() {
-            let mut counting_jumps = Vec::new();
-            let mut has_split = false;
-            for number in waiting {
-                let heard = self.replace(view, number, &mut has_split);
-                if heard.counts_jumps {
-                    counting_jumps.push(number);
-                }
-                self.refused[number] = heard.refused;
-            }
-            // Where an edge has been split, a jump is there already.
-            waiting = if has_split { counting_jumps } else { Vec::new() };
+        for number in 1..=MOST_ROUNDS {
+            let is_last = number == MOST_ROUNDS;
+            let mut round = Round { is_last, ..Round::default() };
+            waiting.retain(|&number| self.expressions.all[number].may_be_redundant(&self.nodes));
+            waiting.chunks(LANES).for_each(|batch| self.replace(view, batch, &mut round));
+            // Without speculation a second round finds nothing, and where an edge has been split, a
+            // jump is there.
+            waiting.clear();
+            waiting.extend(round.changed.iter().filter(|_| self.paths.is_some()));
+            waiting.extend(round.counting_jumps.iter().filter(|_| round.has_split));
+            waiting.sort_unstable();
+            waiting.dedup();
         }
         match &self.paths {
             None if self.could_speculate => view.miss(no_profile),
@@ -196,55 +201,69 @@ impl Elimination {
         }
     }
 
-    /// Does what is gained by an expression. Gives what was heard when nothing more was.
-    fn replace(&mut self, view: &mut View<'_>, number: usize, has_split: &mut bool) -> Heard {
-        for round in 1..=MOST_ROUNDS {
-            let (plans, heard) = self.plans(number);
-            if plans.is_empty() {
-                return heard;
-            }
-            if round == MOST_ROUNDS {
-                view.miss(more_rounds);
-                break;
-            }
-            for plan in plans {
-                *has_split |= plan.splits_edges(&self.nodes);
-                self.carry_out(view, number, &plan);
-            }
+    /// Plans for a batch of expressions, and carries the plans out.
+    fn replace(&mut self, view: &mut View<'_>, batch: &[usize], round: &mut Round) {
+        let (region, too_large) = self.search.region(&self.nodes, &self.expressions, batch);
+        let has = |lanes: Lanes, lane: usize| lanes >> lane & 1 == 1;
+        for (lane, &number) in batch.iter().enumerate() {
+            self.refused[number] =
+                if has(too_large, lane) { Vec::from_iter(self.too_large(number)) } else { Vec::new() };
         }
-        Heard::default()
-    }
-
-    /// Plans for an expression, and the recorded details.
-    fn plans(&mut self, number: usize) -> (Vec<Plan>, Heard) {
-        let mut heard = Heard::default();
-        let mut plans = Vec::new();
-        for region in self.regions(number, &mut heard) {
-            self.could_speculate |= self.is_speculating && !self.could_speculate && region.could_speculate();
-            plans.extend(self.plan(number, region, &mut heard, &mut |_| {}));
+        let always = region.hoisted(&region.none());
+        let placement = region.placement(&always);
+        let speculating = self.speculating(&region, &always);
+        let (mut once, mut again) = (0, 0);
+        for &lanes in &placement.replaced {
+            (once, again) = (once | lanes, again | once & lanes);
         }
-        (plans, heard)
-    }
-
-    /// Regions in which an expression may be redundant.
-    fn regions(&mut self, number: usize, heard: &mut Heard) -> Vec<Region> {
-        let expression = &self.expressions.all[number];
-        let around =
-            Around::of(&self.nodes, &self.shape, (&self.expressions, &self.memory), expression, &mut self.places);
-        match around {
-            Around::Nothing => Vec::new(),
-            Around::TooMuch => {
-                let site = expression.sites.iter().find_map(|site| Some((site.node, site.first.or(site.last)?)));
-                let refused = |(node, inst)| (inst, Refused::TooLarge { at: self.nodes.block_or_target(node) });
-                heard.refused.extend(site.map(refused));
-                Vec::new()
+        // The solution is the plan where one evaluation is replaced and nothing has to be weighed.
+        let is_weighed = self.warps.is_some() || self.expressions.has_doubtful_operands();
+        let planned = if is_weighed { 0 } else { once & !again & !speculating };
+        for (lane, &number) in batch.iter().enumerate().filter(|&(lane, _)| has(once | speculating, lane)) {
+            if has(planned, lane) {
+                let plan = Plan::of(&self.expressions.all[number], &region, &placement, lane);
+                self.carry_out(view, number, &plan, round);
+                continue;
             }
-            Around::Regions(regions) => regions,
+            for part in self.search.parts(&self.nodes, &region, lane) {
+                let (plan, notes) = self.plan(number, part, &mut None);
+                self.refused[number].extend(notes.refused);
+                if notes.counts_jumps {
+                    round.counting_jumps.push(number);
+                }
+                plan.into_iter().for_each(|plan| self.carry_out(view, number, &plan, round));
+            }
         }
     }
 
-    /// Plan for an expression in a region. `look` gets the weights and decisions.
-    fn plan(&self, number: usize, region: Region, heard: &mut Heard, look: &mut dyn FnMut(Seen<'_>)) -> Option<Plan> {
+    /// Expressions of a region that may gain by speculation, if paths can be weighed.
+    fn speculating(&mut self, region: &Region, always: &Hoisted) -> Lanes {
+        if !self.is_speculating || self.paths.is_none() && self.could_speculate {
+            return 0;
+        }
+        let speculating = region.could_speculate(always);
+        self.could_speculate |= speculating != 0;
+        if self.paths.is_some() { speculating } else { 0 }
+    }
+
+    /// Regions in which an expression may be redundant; the refusal if there are too many nodes.
+    fn regions(&mut self, number: usize) -> Result<Vec<Region>, Option<(Inst, Refused)>> {
+        if !self.expressions.all[number].may_be_redundant(&self.nodes) {
+            return Ok(Vec::new());
+        }
+        match self.search.region(&self.nodes, &self.expressions, &[number]) {
+            (region, 0) => Ok(self.search.parts(&self.nodes, &region, 0)),
+            _ => Err(self.too_large(number)),
+        }
+    }
+
+    fn too_large(&self, number: usize) -> Option<(Inst, Refused)> {
+        let site = self.expressions.all[number].sites.first()?;
+        Some((site.first.or(site.last)?, Refused::TooLarge { at: self.nodes.block_or_target(site.node) }))
+    }
+
+    /// The plan for an expression in a region.
+    fn plan(&self, number: usize, region: Region, observe: &mut Option<Observer<'_>>) -> (Option<Plan>, PlanNotes) {
         let expression = &self.expressions.all[number];
         let planner = Planner {
             nodes: &self.nodes,
@@ -253,35 +272,35 @@ impl Elimination {
             warps: self.warps.as_deref(),
             machine: self.machine,
         };
-        let can_insert = |node| self.expressions.can_be_evaluated(&self.nodes, expression, node);
-        let mut told = Told::default();
-        let wanting = region.members.iter().find_map(|member| member.first.filter(|_| member.is_reached));
-        let plan = planner.plan(expression, region, can_insert, &mut told, look);
-        heard.counts_jumps |= told.counts_jumps;
-        if let Some(inst) = wanting {
-            heard.refused.extend(told.refused.into_iter().map(|why| (inst, why)));
-        }
-        plan
+        let can_insert = |node: Node| self.expressions.can_be_evaluated(&self.nodes, expression, node);
+        planner.plan(expression, region, can_insert, observe)
     }
 
-    fn carry_out(&mut self, view: &mut View<'_>, number: usize, plan: &Plan) {
+    fn carry_out(&mut self, view: &mut View<'_>, number: usize, plan: &Plan, round: &mut Round) {
+        if round.is_last {
+            view.miss(more_rounds);
+            return;
+        }
+        round.changed.push(number);
+        round.has_split |= plan.splits_edges(&self.nodes);
         let (module, nodes) = (view.module(), &self.nodes);
-        let mut rewrite = view.rewrite(|func| plan.remark(func, nodes, &instruction_text(module, func, plan.first())));
-        let mut expression = self.expressions.all[number].clone();
-        let is_transparent = |expression: &_, node| self.expressions.is_transparent(&self.memory, expression, node);
-        plan.carry_out(&mut rewrite, &mut self.nodes, &mut expression, is_transparent);
-        self.expressions.all[number] = expression;
+        let text = |func: &Function| instruction_text(module, func, plan.first());
+        let mut rewrite = view.rewrite(|func| plan.remark(func, nodes, &text(func)));
+        let expression = &self.expressions.all[number];
+        let inserted = plan.inserted.iter().map(|&(node, _)| self.expressions.is_transparent(expression, node));
+        let are_transparent: Vec<bool> = inserted.collect();
+        plan.carry_out(&mut rewrite, &mut self.nodes, &mut self.expressions.all[number], &are_transparent);
     }
 
     /// Repetitions of an expression within blocks, by the earlier evaluation.
     fn groups(&self, number: usize) -> impl Iterator<Item = &[Repetition]> {
-        self.expressions.repetitions[number].chunk_by(|one, other| one.earlier == other.earlier)
+        self.expressions.all[number].repetitions.chunk_by(|one, other| one.earlier == other.earlier)
     }
 
     /// Replaces repeated evaluations in a block, with no change between them.
     fn replace_repetitions(&mut self, view: &mut View<'_>, number: usize) {
         let module = view.module();
-        let repetitions = core::mem::take(&mut self.expressions.repetitions[number]);
+        let repetitions = core::mem::take(&mut self.expressions.all[number].repetitions);
         let expression = &mut self.expressions.all[number];
         for group in repetitions.chunk_by(|one, other| one.earlier == other.earlier) {
             let &Repetition { node, earlier, .. } = &group[0];
@@ -292,22 +311,4 @@ impl Elimination {
             group.iter().for_each(|repetition| read(&mut rewrite, &expression.temporaries, repetition.inst));
         }
     }
-}
-
-fn repeat(module: &Module, func: &Function, block: Block, group: &[Repetition]) -> Remark {
-    let [text, earlier] = [group[0].inst, group[0].earlier].map(|inst| instruction_text(module, func, inst));
-    let message = format!("`{text}` is what `{earlier}` has evaluated in the same block");
-    Remark::applied("repeat", block, message).at(group[0].inst).with("replaced", Fact::Count(group.len() as u64))
-}
-
-fn no_profile(func: &Function) -> Remark {
-    let entry = func.entry_block().unwrap_or(Block::from_u32(0));
-    let message = "there is no `profile path` and no `profile edge`, so nothing is evaluated by speculation: measure them with \
-                   --profile simulate, or declare one";
-    Remark::missed("no-profile", entry, message)
-}
-
-fn more_rounds(func: &Function) -> Remark {
-    let entry = func.entry_block().unwrap_or(Block::from_u32(0));
-    Remark::missed("max-rounds", entry, format!("after {MOST_ROUNDS} rounds more could be gained"))
 }

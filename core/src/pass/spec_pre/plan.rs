@@ -1,4 +1,4 @@
-//! Plan for one region: the decision, and how it is carried out.
+//! Plans: the decision about a region, and the rewrite that carries it out.
 //!
 //! ```text
 //! 2: a = add x, y      an evaluation whose value is read elsewhere      t = add x, y;  a = mov t
@@ -6,134 +6,100 @@
 //! 7: b = add x, y      redundant                                        b = mov t
 //! ```
 //!
-//! Every expression has temporaries of its own, one for each result, so that nothing else ever writes them. Copies
-//! are left to copy propagation, and so are counted as nothing.
-//!
-//! A load that is inserted where it would not be executed on all ways is a non-faulting one.
+//! Every expression has temporaries of its own, one for each result, so that nothing else ever
+//! writes them. Copies are left to copy propagation, and cost nothing. An inserted load that is not
+//! executed on all paths is a non-faulting one.
 
-use alloc::format;
-use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
-use super::benefit::{Decision, decide};
-use super::expressions::Expression;
-use super::hoisting::{Placement, Region};
-use super::survey::Seen;
+use super::benefit::{Decision, Guided, Weighing};
+use super::expressions::{Expression, Site};
+use super::region::{Hoisted, Lanes, Placement, Region};
+use super::remarks::Refused;
 use crate::edit::Rewrite;
-use crate::ir::{Block, Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Space};
+use crate::ir::{Block, Flags, Inst, InstData, Op, Opcode, Operand, Reg, Space};
 use crate::machine::Machine;
 use crate::pass::support::path_guided::nodes::{Node, Nodes};
 use crate::pass::support::path_guided::paths::Paths;
-use crate::trace::{Fact, Place, Remark};
+use crate::trace::Place;
 
 /// Cycles below which a difference is one of rounding.
 const NOTHING: f64 = 1e-9;
 
 /// See the file's head.
 pub(super) struct Plan {
-    pub placement: Placement,
-    /// Whether each inserted evaluation is new on some path.
-    is_speculative: Vec<bool>,
-    /// The evaluations that go.
+    /// Nodes at whose ends an evaluation is inserted, each with whether it is new on some path.
+    pub inserted: Vec<(Node, bool)>,
+    /// Evaluations that read the value instead.
     pub replaced: Vec<(Node, Inst)>,
-    /// The evaluations whose values are read.
+    /// Evaluations whose values are read.
     pub sources: Vec<(Node, Inst)>,
-    /// The branches ahead of which it is evaluated by speculation.
-    splits: Vec<Block>,
-    favour: Favour,
+    /// Branches ahead of which it is evaluated by speculation.
+    pub splits: Vec<Block>,
+    pub balance: SplitBalance,
     /// Cycles of all warps, before and after, where they are counted.
     pub warp_cycles: Option<(f64, f64)>,
 }
 
-/// Benefit of the branches that are passed: executions of frequent paths that lose an evaluation and of paths that
-/// gain one, and their cycles.
+/// Benefit and cost of the branches that are passed: evaluations that frequent paths lose and that
+/// paths gain, and their cycles.
 #[derive(Clone, Copy, Default)]
-struct Favour {
-    benefit_paths: f64,
-    cost_paths: f64,
-    benefit: f64,
-    cost: f64,
+pub(super) struct SplitBalance {
+    pub benefit_paths: f64,
+    pub cost_paths: f64,
+    pub benefit: f64,
+    pub cost: f64,
 }
 
-/// Why an evaluation stays, or is not brought ahead of a branch.
-pub(super) enum Refused {
-    /// Passing the branch costs more.
-    Cost { split: Block, decision: Decision },
-    /// Warps would execute more.
-    Warps { at: Block, before: f64, after: f64 },
-    /// There is too much to look at.
-    TooLarge { at: Block },
-}
-
-impl Refused {
-    /// As a remark about an instruction of that text.
-    pub fn remark(&self, func: &Function, text: &str) -> Remark {
-        match *self {
-            Refused::Cost { split, ref decision } => {
-                let Decision { benefit_paths, cost_paths, benefit, cost, .. } = *decision;
-                let message = format!(
-                    "`{text}` is not evaluated ahead of `{}`: {benefit_paths} executions that lose an evaluation would save \
-                     {benefit:.0} cycles, and {cost_paths} that gain one cost {cost:.0}",
-                    func.blocks[split].name
-                );
-                let remark = Remark::missed("cost", split, message);
-                remark.with("benefit", Fact::Number(benefit)).with("cost", Fact::Number(cost))
-            }
-            Refused::Warps { at, before, after } => {
-                let message =
-                    format!("`{text}` stays: warps evaluate it for {before:.0} cycles, and would for {after:.0}");
-                Remark::missed("warps", at, message)
-                    .with("warp_cycles_before", Fact::Number(before))
-                    .with("warp_cycles_after", Fact::Number(after))
-            }
-            Refused::TooLarge { at } => {
-                Remark::missed("too-large", at, format!("too much lies around `{text}` to look at"))
-            }
-        }
-    }
-}
-
-/// Details recorded while a plan is made.
+/// Findings besides a plan.
 #[derive(Default)]
-pub(super) struct Told {
-    /// Why evaluations stay, or are not brought ahead of a branch.
-    pub refused: Vec<Refused>,
-    /// Were jumps counted that are not there yet?
+pub(super) struct PlanNotes {
+    /// Why evaluations stay, or are not made ahead of a branch.
+    pub refused: Vec<(Inst, Refused)>,
+    /// Whether jumps were counted that a split edge would have already.
     pub counts_jumps: bool,
 }
+
+/// Event of planning, for inspection. If a region is planned again with less room, the last ones
+/// hold.
+pub(super) enum Step<'a> {
+    /// A branch is weighed.
+    Branch(&'a Weighing<'a>),
+    /// All are decided.
+    Decided { region: &'a Region, enabled: &'a [Lanes], always: &'a Hoisted },
+}
+
+/// Listener to the steps of planning.
+pub(super) type Observer<'a> = &'a mut dyn FnMut(Step<'_>);
 
 /// Inputs of plans.
 pub(super) struct Planner<'a> {
     pub nodes: &'a Nodes,
     pub paths: Option<&'a Paths>,
-    /// How often warps execute each node, where warps pay.
+    /// Executions of each node by warps, where warps pay.
     pub warps: Option<&'a [f64]>,
     pub machine: Machine,
 }
 
 impl Planner<'_> {
-    /// Plans for an expression in a region, if anything is gained. `can_insert` says at which nodes' ends operands are
-    /// there. `look` sees what is weighed and decided.
+    /// The plan for an expression in a region, if anything is gained. `can_insert` says at which
+    /// nodes' ends operands are assigned.
     pub fn plan(
         &self,
         expression: &Expression,
         mut region: Region,
         can_insert: impl Fn(Node) -> bool,
-        told: &mut Told,
-        look: &mut dyn FnMut(Seen<'_>),
-    ) -> Option<Plan> {
+        observe: &mut Option<Observer<'_>>,
+    ) -> (Option<Plan>, PlanNotes) {
         loop {
-            let mut told_here = Told::default();
-            let plan = self.plan_within(expression, &region, &mut told_here, look);
-            let inserted = plan.iter().flat_map(|plan| plan.placement.inserted.iter().copied());
+            let mut notes = PlanNotes::default();
+            let plan = self.plan_within(expression, &region, &mut notes, observe);
+            let inserted = plan.iter().flat_map(|plan| plan.inserted.iter().map(|&(node, _)| node));
             let closed: Vec<Node> = inserted.filter(|&node| !can_insert(node)).collect();
             if closed.is_empty() {
-                told.refused.append(&mut told_here.refused);
-                told.counts_jumps |= told_here.counts_jumps;
-                return plan;
+                return (plan, notes);
             }
-            closed.into_iter().for_each(|node| region.close_behind(node));
+            closed.into_iter().for_each(|node| region.close_after(node));
         }
     }
 
@@ -141,85 +107,91 @@ impl Planner<'_> {
         &self,
         expression: &Expression,
         region: &Region,
-        told: &mut Told,
-        look: &mut dyn FnMut(Seen<'_>),
+        notes: &mut PlanNotes,
+        observe: &mut Option<Observer<'_>>,
     ) -> Option<Plan> {
         let cycles = f64::from(self.machine.issue_cycles(&expression.data));
-        let always = region.hoisted(&vec![false; region.members.len()]);
-        let counts_jumps = &mut told.counts_jumps;
-        let standing = self.warps.map(|_| region.placement(&always));
-        let mut least = standing.and_then(|standing| self.warp_cycles(region, &standing, cycles, counts_jumps));
+        let always = region.hoisted(&region.none());
+        let mut warp_cycles =
+            |placement: &Placement| self.warp_cycles(region, placement, cycles, &mut notes.counts_jumps);
+        let mut least = self.warps.and_then(|_| warp_cycles(&region.placement(&always)));
         let (enabled, decisions) = match self.paths {
             Some(paths) => {
                 let mut is_worth_it = |decision: &Decision, placement: &Placement| match &mut least {
                     None => decision.is_worth_it(),
                     Some(least) => {
-                        // Every warp pays that comes by, so that this is what counts.
-                        let then = self.warp_cycles(region, placement, cycles, counts_jumps).unwrap_or(*least);
-                        let is_less = then < *least - NOTHING;
-                        if is_less {
-                            *least = then;
-                        }
+                        // Every warp that executes it pays, so that this is what counts.
+                        let after = warp_cycles(placement).unwrap_or(*least);
+                        let is_less = after < *least - NOTHING;
+                        *least = if is_less { after } else { *least };
                         is_less
                     }
                 };
-                decide(region, paths, cycles, &mut is_worth_it, &mut |weighing| look(Seen::Branch(weighing)))
+                let (is_by_warp, is_complete) = (self.warps.is_some(), observe.is_some());
+                let guided = Guided { region, paths, cycles, always: &always, is_by_warp, is_complete };
+                guided.decide(&mut is_worth_it, &mut |weighing| {
+                    observe.iter_mut().for_each(|observe| observe(Step::Branch(weighing)));
+                })
             }
-            None => (vec![false; region.members.len()], Vec::new()),
+            None => (region.none(), Vec::new()),
         };
-        look(Seen::Decided { region, enabled: &enabled, always: &always });
-        let hoisted = if enabled.contains(&true) { region.hoisted(&enabled) } else { always.clone() };
+        observe.iter_mut().for_each(|observe| {
+            observe(Step::Decided { region, enabled: &enabled, always: &always });
+        });
+        let is_speculating = enabled.iter().any(|&lanes| lanes != 0);
+        let hoisted = if is_speculating { region.hoisted(&enabled) } else { always.clone() };
         let placement = region.placement(&hoisted);
-        let is_taken = |decision: &&Decision| enabled[decision.split];
+        let is_taken = |decision: &&Decision| enabled[decision.split] != 0;
+        // The first evaluation that may be redundant.
+        let wanting = region.members.iter().find(|member| member.reached & member.first != 0);
+        let wanting = wanting.and_then(|member| expression.site(member.node)?.first)?;
         for decision in decisions.iter().filter(|decision| !is_taken(decision) && decision.benefit_paths > 0.0) {
             if let Some(split) = self.nodes.block(region.members[decision.split].node) {
-                told.refused.push(Refused::Cost { split, decision: decision.clone() });
+                notes.refused.push((wanting, Refused::Cost { split, decision: decision.clone() }));
             }
         }
-        let &first = placement.replaced.first()?;
+        let plan = Plan::of(expression, region, &placement, 0);
+        let &(first, _) = plan.replaced.first()?;
         let warp_cycles = least.map(|after| (self.warp_cycles_before(region, cycles), after));
         if let Some((before, after)) = warp_cycles.filter(|(before, after)| *after > before + NOTHING) {
-            let at = self.nodes.block_or_target(region.members[first].node);
-            told.refused.push(Refused::Warps { at, before, after });
+            let at = self.nodes.block_or_target(first);
+            notes.refused.push((wanting, Refused::Warps { at, before, after }));
             return None;
         }
-        let of = |places: &[usize], which: fn(&super::hoisting::Member) -> Option<Inst>| {
-            let member = |&place: &usize| Some((region.members[place].node, which(&region.members[place])?));
-            places.iter().filter_map(member).collect()
-        };
-        let favour = decisions.iter().filter(is_taken).fold(Favour::default(), |sum, decision| Favour {
+        let balance = decisions.iter().filter(is_taken).fold(SplitBalance::default(), |sum, decision| SplitBalance {
             benefit_paths: sum.benefit_paths + decision.benefit_paths,
             cost_paths: sum.cost_paths + decision.cost_paths,
             benefit: sum.benefit + decision.benefit,
             cost: sum.cost + decision.cost,
         });
-        let passed = (0..enabled.len()).filter(|&place| enabled[place] && hoisted.exit[place] && !always.exit[place]);
+        let is_passed = |&place: &usize| enabled[place] & hoisted.exit[place] & !always.exit[place] != 0;
+        let passed = (0..enabled.len()).filter(is_passed);
+        let is_new = |node: Node| !region.is_needed_after(self.nodes, &always, node);
         Some(Plan {
-            is_speculative: placement.inserted.iter().map(|&node| !region.needs_behind(&always, node)).collect(),
-            replaced: of(&placement.replaced, |member| member.first),
-            sources: of(&placement.sources, |member| member.last),
+            inserted: plan.inserted.into_iter().map(|(node, _)| (node, is_new(node))).collect(),
             splits: passed.filter_map(|place| self.nodes.block(region.members[place].node)).collect(),
-            placement,
-            favour,
+            balance,
             warp_cycles,
+            ..plan
         })
     }
 
-    /// Cycles that warps take for the evaluations of a placement; what is put on a critical edge also takes a jump.
+    /// Cycles that warps take for the evaluations of a placement; one on a critical edge also takes
+    /// a jump.
     fn warp_cycles(&self, region: &Region, placement: &Placement, cycles: f64, counts_jumps: &mut bool) -> Option<f64> {
         let warps = self.warps?;
         let jump = f64::from(self.machine.issue_cycles(&InstData::branch(Block::from_u32(0))));
-        let jump_of = |node: Node| if self.nodes.edge(node).is_some() { jump } else { 0.0 };
-        *counts_jumps |= placement.inserted.iter().any(|&node| self.nodes.edge(node).is_some());
-        let inserted = placement.inserted.iter().map(|&node| warps[node] * (cycles + jump_of(node)));
-        let staying = placement.staying.iter().map(|&place| warps[region.members[place].node] * cycles);
-        Some(
-            inserted.chain(staying).sum::<f64>()
-                + cycles * region.kept_evaluations().map(|node| warps[node]).sum::<f64>(),
-        )
+        let is_edge = |node: Node| self.nodes.edge(node).is_some();
+        *counts_jumps |= placement.inserted.iter().any(|&(node, _)| is_edge(node));
+        let inserted =
+            placement.inserted.iter().map(|&(node, _)| warps[node] * (cycles + if is_edge(node) { jump } else { 0.0 }));
+        let staying = region.members.iter().zip(&placement.staying).filter(|(_, lanes)| **lanes != 0);
+        let staying = staying.map(|(member, _)| warps[member.node] * cycles);
+        let kept = region.kept_evaluations().map(|node| warps[node]).sum::<f64>();
+        Some(inserted.chain(staying).sum::<f64>() + cycles * kept)
     }
 
-    /// Cycles that they take as it is.
+    /// Cycles that they take for the evaluations as they are.
     fn warp_cycles_before(&self, region: &Region, cycles: f64) -> f64 {
         let Some(warps) = self.warps else { return 0.0 };
         let evaluating = region.redundant_evaluations().chain(region.kept_evaluations());
@@ -228,81 +200,49 @@ impl Planner<'_> {
 }
 
 impl Plan {
-    /// Are critical edges split?
-    pub fn splits_edges(&self, nodes: &Nodes) -> bool {
-        self.placement.inserted.iter().any(|&node| nodes.edge(node).is_some())
+    /// The plan without speculation for an expression of a region.
+    pub fn of(expression: &Expression, region: &Region, placement: &Placement, lane: usize) -> Plan {
+        let has = |lanes: Lanes| lanes >> lane & 1 == 1;
+        let those = |lanes: &[Lanes], inst: fn(&Site) -> Option<Inst>| {
+            let nodes =
+                region.members.iter().zip(lanes).filter(|(_, lanes)| has(**lanes)).map(|(member, _)| member.node);
+            nodes.filter_map(|node| Some((node, inst(expression.site(node)?)?))).collect()
+        };
+        let inserted = placement.inserted.iter().filter(|(_, lanes)| has(*lanes));
+        Plan {
+            inserted: inserted.map(|&(node, _)| (node, false)).collect(),
+            replaced: those(&placement.replaced, |site| site.first),
+            sources: those(&placement.sources, |site| site.last),
+            splits: Vec::new(),
+            balance: SplitBalance::default(),
+            warp_cycles: None,
+        }
     }
 
-    /// The first evaluation that goes.
+    /// Whether critical edges are split.
+    pub fn splits_edges(&self, nodes: &Nodes) -> bool {
+        self.inserted.iter().any(|&(node, _)| nodes.edge(node).is_some())
+    }
+
+    /// The first evaluation that is replaced.
     pub fn first(&self) -> Inst {
         self.replaced[0].1
     }
 
-    /// As a remark about an instruction of that text, which is the first evaluation that goes.
-    pub fn remark(&self, func: &Function, nodes: &Nodes, text: &str) -> Remark {
-        let blocks =
-            |list: &[(Node, Inst)]| -> Vec<Block> { list.iter().filter_map(|&(node, _)| nodes.block(node)).collect() };
-        let (to, from) = (blocks(&self.replaced), blocks(&self.sources));
-        let name = |block: Block| format!("`{}`", func.blocks[block].name);
-        let names = |list: &[Block]| list.iter().copied().map(name).collect::<Vec<String>>().join(", ");
-        let inserted: Vec<String> = self
-            .placement
-            .inserted
-            .iter()
-            .map(|&node| match (nodes.edge(node), nodes.block_or_target(node)) {
-                (Some((from, to)), _) => format!("the edge from {} to {}", name(from), name(to)),
-                (None, block) => name(block),
-            })
-            .collect();
-        let and = if from.is_empty() { "" } else { ", and from " };
-        let new = match inserted.len() {
-            0 => String::new(),
-            _ => format!("{and}{}, where it is evaluated now", inserted.join(", ")),
-        };
-        let Favour { benefit_paths, cost_paths, benefit, cost } = self.favour;
-        let paths = match self.splits.as_slice() {
-            [] => String::new(),
-            splits => format!(
-                "; ahead of {}, {benefit_paths} executions that lose an evaluation save {benefit:.0} cycles, and {cost_paths} that \
-                 gain one cost {cost:.0}",
-                names(splits)
-            ),
-        };
-        let message = format!("`{text}` in {} has its value from {}{new}{paths}", names(&to), names(&from));
-        let insertions = self.placement.inserted.iter().map(|&node| nodes.block_or_target(node)).collect();
-        let mut remark = Remark::applied("replace", to.first().copied().unwrap_or(Block::from_u32(0)), message)
-            .at(self.first())
-            .with("replaced", Fact::Blocks(to))
-            .with("from", Fact::Blocks(from))
-            .with("insertions", Fact::Blocks(insertions));
-        if !self.splits.is_empty() {
-            remark = remark
-                .with("splits", Fact::Blocks(self.splits.clone()))
-                .with("executions_lost", Fact::Number(benefit_paths))
-                .with("executions_gained", Fact::Number(cost_paths))
-                .with("benefit", Fact::Number(benefit))
-                .with("cost", Fact::Number(cost));
-        }
-        if let Some((before, after)) = self.warp_cycles {
-            remark =
-                remark.with("warp_cycles_before", Fact::Number(before)).with("warp_cycles_after", Fact::Number(after));
-        }
-        remark
-    }
-
-    /// Rewrites, and notes where the expression is evaluated now. `nodes` hears which critical edges are split.
+    /// Carries the plan out in the function, in the nodes and in the expression's sites.
+    /// `are_transparent` says which nodes of insertions do not change the value.
     pub fn carry_out(
         &self,
         rewrite: &mut Rewrite<'_, '_>,
         nodes: &mut Nodes,
         expression: &mut Expression,
-        is_transparent: impl Fn(&Expression, Node) -> bool,
+        are_transparent: &[bool],
     ) {
         make_temporaries(rewrite, expression);
-        // One load that faults nowhere stands for all where one of them does.
+        // All loads become non-faulting ones if one of them is.
         let is_spec = |inst: &Inst| rewrite.func().insts[*inst].opcode.has(Flags::SPEC);
         let is_any_spec = self.replaced.iter().chain(&self.sources).any(|(_, inst)| is_spec(inst));
-        for (&node, &is_speculative) in self.placement.inserted.iter().zip(&self.is_speculative) {
+        for (&(node, is_speculative), &is_transparent) in self.inserted.iter().zip(are_transparent) {
             let block = block_of(rewrite, nodes, node);
             let mut data = InstData { dsts: expression.temporaries.clone(), ..expression.data.clone() };
             if may_fault(&data) && (is_speculative || is_any_spec) {
@@ -310,7 +250,6 @@ impl Plan {
             }
             let before = rewrite.func().terminator(block);
             let inst = rewrite.insert(Place { block, before }, data);
-            let is_transparent = is_transparent(expression, node);
             let site = expression.site_mut(node);
             if is_transparent {
                 site.first = Some(inst);
@@ -332,7 +271,7 @@ impl Plan {
     }
 }
 
-/// A load from memory that has an end. Parameters are read where they are.
+/// Whether it is a load that may fault: one of memory that has an end.
 pub(super) fn may_fault(data: &InstData) -> bool {
     data.opcode.op == Op::Ld && data.opcode.space != Some(Space::Param)
 }
@@ -344,7 +283,7 @@ pub(super) fn make_temporaries(rewrite: &mut Rewrite<'_, '_>, expression: &mut E
     }
 }
 
-/// Has an evaluation put its value into the temporaries as well.
+/// Makes an evaluation write the temporaries as well.
 pub(super) fn keep(rewrite: &mut Rewrite<'_, '_>, expression: &mut Expression, node: Node, inst: Inst) {
     let data = &rewrite.func().insts[inst];
     if data.dsts == expression.temporaries {
@@ -361,7 +300,7 @@ pub(super) fn keep(rewrite: &mut Rewrite<'_, '_>, expression: &mut Expression, n
     }
 }
 
-/// Has an evaluation read the temporaries instead.
+/// Replaces an evaluation by copies of the temporaries.
 pub(super) fn read(rewrite: &mut Rewrite<'_, '_>, temporaries: &[Reg], inst: Inst) {
     let dsts = rewrite.func().insts[inst].dsts.clone();
     if *dsts == *temporaries {
@@ -381,7 +320,7 @@ pub(super) fn read(rewrite: &mut Rewrite<'_, '_>, temporaries: &[Reg], inst: Ins
     rewrite.replace(inst, data);
 }
 
-/// The block that a node is, made on a critical edge where there is none.
+/// The block of a node; a new one for a critical edge that is not split.
 fn block_of(rewrite: &mut Rewrite<'_, '_>, nodes: &mut Nodes, node: Node) -> Block {
     match (nodes.block(node), nodes.edge(node)) {
         (None, Some((from, to))) => {

@@ -13,6 +13,7 @@
 
 mod moments;
 pub mod survey;
+mod surveyor;
 
 use alloc::format;
 use alloc::string::String;
@@ -23,8 +24,8 @@ use crate::inspect::{Inspection, Request};
 use crate::ir::{Block, Function, Inst, Module};
 use crate::pass::support::path_guided::inspect::words::{name, sign, together, warp_cycles};
 use crate::pass::support::path_guided::inspect::{
-    DecisionPoint, Findings, ListedPaths, PointSets, SetColumn, ShownStatement, StatementRow, Vocabulary, inspection,
-    inspector, planned, requested,
+    DecisionPoint, Findings, ListedPaths, PointSets, SetColumn, ShownStatement, StatementRow, Vocabulary, executions,
+    inspection, inspector, planned, requested, survey_of_statement,
 };
 use crate::pass::{InspectedPosition, Inspector};
 use crate::text::instruction_text;
@@ -72,12 +73,8 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
     };
     let planned = planned(position);
     let wanted = requested(request, func);
-    // Other frequencies are asked about the same statement.
-    let mut found = of(&listed.edited, wanted.or(planned).or_else(|| usual(&of(&[], None))));
-    let has_statement = found.detail.as_ref().is_some_and(|detail| detail.statement.is_some());
-    if let Some(inst) = usual(&found).filter(|_| wanted.is_none() && !has_statement) {
-        found = of(&listed.edited, Some(inst));
-    }
+    let has_statement = |found: &Survey| found.detail.as_ref().is_some_and(|detail| detail.statement.is_some());
+    let found = survey_of_statement((wanted, planned), &listed, of, usual, has_statement);
     let is_edited = !listed.edited.is_empty();
     let next =
         if is_edited { found.round.first().map(|&place| found.statements[place].occurrences[0]) } else { planned };
@@ -155,17 +152,8 @@ impl SinkReport<'_> {
 
     fn shown(&self, detail: &Detail, wanted: Option<Inst>, is_by_choice: bool) -> Option<ShownStatement> {
         let Some(number) = detail.statement else {
-            let inst = wanted?;
-            return Some(ShownStatement {
-                insts: Vec::from([inst]),
-                text: self.text(inst),
-                passes: false,
-                rule: String::new(),
-                verdict: format!("{}.", detail.why_none.trim_end_matches('.')),
-                warps: String::new(),
-                points: Vec::new(),
-                moments: Vec::new(),
-            });
+            let reason = format!("{}.", detail.why_none.trim_end_matches('.'));
+            return wanted.map(|inst| ShownStatement::out_of_question(inst, self.text(inst), reason));
         };
         let surveyed = &self.found.statements[number];
         Some(ShownStatement {
@@ -284,9 +272,8 @@ impl SinkReport<'_> {
         let (weighed, by_itself) = match (join.weighed, join.verdict) {
             (Some(weighed), _) => (weighed, ""),
             (None, JoinVerdict::EnabledWith(_)) => {
-                let frequency =
-                    |set: &[usize]| set.iter().map(|&path| self.found.paths[path].frequency as f64).sum::<f64>();
-                let (benefit_paths, cost_paths) = (frequency(&join.benefits), frequency(&join.costs));
+                let [benefit_paths, cost_paths] =
+                    [&join.benefits, &join.costs].map(|set| executions(&self.found.paths, set));
                 let times = Times { predicate: 0.0, ..detail.times };
                 let (benefit, cost) = (benefit_paths * times.statement, cost_paths * times.predicated);
                 (Weighed { benefit_paths, cost_paths, benefit, cost, times }, "By itself: ")

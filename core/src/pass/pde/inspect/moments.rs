@@ -14,22 +14,21 @@ use super::SinkReport;
 use super::survey::{Detail, Flooded, Join, JoinVerdict, Landed, Position, Predicate, Spot, Surveyed};
 use crate::inspect::{Anchor, Look, Mark, Moment};
 use crate::ir::{Block, Inst};
-use crate::pass::support::path_guided::inspect::mark;
 use crate::pass::support::path_guided::inspect::words::{following, places};
-use crate::trace::sentence;
+use crate::pass::support::path_guided::inspect::{mark, refused, stays};
 
 impl SinkReport<'_> {
     pub(super) fn moments(&self, surveyed: &Surveyed, detail: &Detail) -> Vec<Moment> {
         let mut moments = self.waves(surveyed, detail);
         if detail.landings.is_empty() {
-            moments.push(stays(surveyed));
+            moments.push(stays(&surveyed.verdict));
             return moments;
         }
         moments.extend(self.refusals(detail));
         moments.extend(self.landings(surveyed, detail));
         moments.extend(self.predicate(surveyed, detail));
         if !surveyed.passes {
-            moments.push(stays(surveyed));
+            moments.push(stays(&surveyed.verdict));
         }
         moments
     }
@@ -59,13 +58,7 @@ impl SinkReport<'_> {
                 (JoinVerdict::Cost, line) if !line.is_empty() => format!(", and stops: {line}."),
                 _ => format!(". {}", self.point(join, detail).verdict),
             };
-            Moment {
-                word: "refused".into(),
-                look: Look::Bad,
-                sentence: format!("It comes to the join {name} on some paths only{why}"),
-                marks: Vec::from([mark(Anchor::Start(join.block.as_u32()), Look::Bad, "")]),
-                ..Moment::default()
-            }
+            refused(Anchor::Start(join.block.as_u32()), format!("It comes to the join {name} on some paths only{why}"))
         })
     }
 
@@ -231,10 +224,6 @@ impl SinkReport<'_> {
     fn result(&self, surveyed: &Surveyed) -> &str {
         self.func.insts[surveyed.occurrences[0]].dst().map_or("", |reg| &self.func.regs[reg].name)
     }
-}
-
-fn stays(surveyed: &Surveyed) -> Moment {
-    Moment { word: "stays".into(), look: Look::Bad, sentence: sentence(&surveyed.verdict), ..Moment::default() }
 }
 
 /// Whether the statement is delayed to the end of a place.

@@ -6,22 +6,23 @@
 //! Benefit 19 · T = 19 > Cost 5 · T = 5
 //! ```
 //!
-//! Sets, figures and verdicts are those of [`survey`], hence of the pass itself; the way of an evaluation is told in
-//! [`moments`].
+//! Sets, figures and verdicts are those of [`survey`], hence of the pass itself; the way of an
+//! evaluation is told in [`moments`].
 
 mod moments;
+pub mod survey;
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::survey::{Branch, BranchVerdict, Detail, Question, Survey, Surveyed, Weighed, survey};
+use self::survey::{Branch, BranchVerdict, Detail, Question, Survey, Surveyed, Weighed, survey};
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Block, Function, Inst, Module};
 use crate::pass::support::path_guided::inspect::words::{name, names, sign, together, warp_cycles};
 use crate::pass::support::path_guided::inspect::{
-    DecisionPoint, Findings, ListedPaths, PointSets, SetColumn, ShownStatement, StatementRow, Vocabulary, inspection,
-    inspector, planned, requested,
+    DecisionPoint, Findings, ListedPaths, PointSets, SetColumn, ShownStatement, StatementRow, Vocabulary, executions,
+    inspection, inspector, planned, requested, survey_of_statement,
 };
 use crate::pass::{InspectedPosition, Inspector};
 use crate::text::instruction_text;
@@ -52,8 +53,9 @@ const VOCABULARY: Vocabulary = Vocabulary {
     terms: &[("T", "cycles of e")],
 };
 
-const NO_PROFILE: &str = "No `profile path` or `profile edge` says how often paths are executed, so nothing is evaluated by \
-                          speculation. Declare one, or let the simulator measure it: its switch is called profile.";
+const NO_PROFILE: &str = "No `profile path` or `profile edge` says how often paths are executed, so nothing is \
+                          evaluated by speculation. Declare one, or let the simulator measure it: its switch is called \
+                          profile.";
 
 const NOTHING: &str = "No other path evaluates it, or what it reads is written in between: there is nothing to do.";
 
@@ -65,11 +67,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
     };
     let planned = planned(position);
     let wanted = requested(request, func);
-    // Other frequencies are asked about the same evaluation.
-    let mut found = of(&listed.edited, wanted.or(planned).or_else(|| usual(&of(&[], None))));
-    if let Some(inst) = usual(&found).filter(|_| wanted.is_none() && found.detail.is_none()) {
-        found = of(&listed.edited, Some(inst));
-    }
+    let found = survey_of_statement((wanted, planned), &listed, of, usual, |found| found.detail.is_some());
     let is_edited = !listed.edited.is_empty();
     let first = || found.redundancies.iter().find(|surveyed| surveyed.passes)?.evaluations.first().copied();
     let next = if is_edited { first() } else { planned };
@@ -85,8 +83,8 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
     Some(inspection(request, &VOCABULARY, &listed, func, findings))
 }
 
-/// The evaluation that is shown where nothing is known to come next: one that would move, or one that was weighed, or
-/// any.
+/// The evaluation that is shown where nothing is known to come next: one that would move, or one
+/// that was weighed, or any.
 fn usual(found: &Survey) -> Option<Inst> {
     let weighed = |surveyed: &&Surveyed| matches!(surveyed.verdict.rule, "cost" | "warps" | "no-benefit");
     let moves = found.redundancies.iter().find(|surveyed| surveyed.passes);
@@ -165,17 +163,7 @@ impl HoistReport<'_> {
 
     fn shown(&self, wanted: Option<Inst>) -> Option<ShownStatement> {
         let Some(detail) = &self.found.detail else {
-            let inst = wanted?;
-            return Some(ShownStatement {
-                insts: Vec::from([inst]),
-                text: self.text(inst),
-                passes: false,
-                rule: String::new(),
-                verdict: NOTHING.into(),
-                warps: String::new(),
-                points: Vec::new(),
-                moments: Vec::new(),
-            });
+            return wanted.map(|inst| ShownStatement::out_of_question(inst, self.text(inst), NOTHING.into()));
         };
         let surveyed = &self.found.redundancies[detail.redundancy];
         let warps = match detail.warp_cycles {
@@ -257,9 +245,8 @@ impl HoistReport<'_> {
         let (weighed, by_itself) = match (branch.weighed, branch.verdict) {
             (Some(weighed), _) => (weighed, ""),
             (None, BranchVerdict::EnabledWith(_)) => {
-                let frequency =
-                    |set: &[usize]| set.iter().map(|&path| self.found.paths[path].frequency as f64).sum::<f64>();
-                let (benefit_paths, cost_paths) = (frequency(&branch.benefits), frequency(&branch.costs));
+                let [benefit_paths, cost_paths] =
+                    [&branch.benefits, &branch.costs].map(|set| executions(&self.found.paths, set));
                 let (benefit, cost) = (benefit_paths * detail.cycles, cost_paths * detail.cycles);
                 (Weighed { benefit_paths, cost_paths, benefit, cost }, "By itself: ")
             }

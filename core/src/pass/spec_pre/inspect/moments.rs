@@ -1,12 +1,14 @@
-//! The way of an evaluation, moment by moment: where it is needed, how it comes up, and where its value is found.
+//! The way of an evaluation, moment by moment: where it is needed, how it comes up, and where its
+//! value is found.
 //!
 //! ```text
 //! n7: b = add.u32 x, y   needed      ahead of n6   n2: a = add.u32 x, y   hoisted
 //!                        hoisted                   n3: evaluated now      inserted
 //! ```
 //!
-//! The survey tells where it is evaluated after the change, and which evaluations are removed. What is in between is
-//! found by going back from those over the graph, a step at a time, as far as the value has to be brought.
+//! The survey tells where it is evaluated after the change, and which evaluations are removed. What
+//! is in between is found by going back from those over the graph, a step at a time, as far as the
+//! value has to be brought.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -14,13 +16,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::HoistReport;
+use super::survey::{Branch, BranchVerdict, Detail, Position, Surveyed};
 use crate::graph::Cfg;
 use crate::inspect::{Anchor, Look, Mark, Moment};
 use crate::ir::{Block, Function, Inst};
-use crate::pass::spec_pre::survey::{Branch, BranchVerdict, Detail, Position, Surveyed};
-use crate::pass::support::path_guided::inspect::mark;
 use crate::pass::support::path_guided::inspect::words::{following, listed, places};
-use crate::trace::sentence;
+use crate::pass::support::path_guided::inspect::{mark, refused, stays};
 
 /// A step of an evaluation's way up.
 enum HoistStep {
@@ -55,23 +56,15 @@ impl HoistReport<'_> {
                 matches!(branch.verdict, BranchVerdict::Cost | BranchVerdict::Warps | BranchVerdict::NoSpeculation);
             decided && (comes_up || !surveyed.passes)
         };
-        moments.extend(detail.branches.iter().filter(is_refused).map(|branch| Moment {
-            word: "refused".into(),
-            look: Look::Bad,
-            sentence: format!("{}{}", self.decision(branch).2, following(self.line(branch, detail))),
-            marks: Vec::from([mark(Anchor::End(branch.block.as_u32()), Look::Bad, "")]),
-            ..Moment::default()
+        moments.extend(detail.branches.iter().filter(is_refused).map(|branch| {
+            let sentence = format!("{}{}", self.decision(branch).2, following(self.line(branch, detail)));
+            refused(Anchor::End(branch.block.as_u32()), sentence)
         }));
         if surveyed.passes {
             moments.extend(self.inserted(detail));
             moments.push(self.replaced(detail));
         } else {
-            moments.push(Moment {
-                word: "stays".into(),
-                look: Look::Bad,
-                sentence: sentence(&surveyed.verdict.message),
-                ..Moment::default()
-            });
+            moments.push(stays(&surveyed.verdict.message));
         }
         moments
     }
@@ -131,8 +124,8 @@ impl HoistReport<'_> {
     fn way(&self, detail: &Detail) -> Vec<Hoisting> {
         let cfg = Cfg::compute(self.func);
         let block_of = |inst: Inst| self.func.inst_block(inst);
-        // By block: what gives the value at its end. An evaluation that is removed does so as well, as it has the
-        // value then.
+        // By block: what gives the value at its end. An evaluation that is removed does so as well,
+        // as it has the value then.
         let mut givers: BTreeMap<Block, Inst> = BTreeMap::new();
         for &inst in detail.replaced.iter().chain(&detail.sources) {
             givers.extend(block_of(inst).map(|block| (block, inst)));

@@ -1,4 +1,4 @@
-//! Nodes and instructions that may change the memory that a load reads.
+//! Instructions that may change the memory that a load reads.
 //!
 //! ```text
 //! kernel k(x: ptr.global restrict, y: ptr.global restrict)
@@ -9,16 +9,20 @@
 //! Accesses are divided into classes that never overlap ([`crate::alias::AliasClasses`]), by space
 //! and object, so the answers hold for any two executions, in different iterations of a loop too. A
 //! load is changed by writes of its class, by barriers unless its memory is private, and by calls.
-//! Constants and read-only loads (`.nc`) change at calls alone: lanes may end in a call, and a load that
-//! moves before it may fault. Parameters never change.
+//! Constants and read-only loads (`.nc`) change at calls alone: lanes may end in a call, and a load
+//! that moves before it may fault. Parameters never change.
 //!
-//! Cost: O(instructions); a query about a node is a binary search among the nodes that write.
+//! Each class is a *track*; barriers and calls are the last two. An instruction changes one track
+//! at most, and a load reads up to three. An instruction keeps its track wherever it moves, because
+//! its address keeps its value.
+//!
+//! Cost: O(instructions).
 
 use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, SecondaryMap};
 
-use super::nodes::{Node, Nodes};
+use super::nodes::Nodes;
 use crate::alias::{AliasClasses, Bases, Definitions, Objects, Start};
 use crate::ir::{Flags, Function, Inst, Module, Op, Opcode, Operand, Reg, Space};
 
@@ -37,26 +41,24 @@ pub(in crate::pass) struct Memory {
     changes: SecondaryMap<Inst, u32>,
     /// Memory that each load reads, if that may change.
     reads: SecondaryMap<Inst, Option<Reads>>,
-    /// Nodes that change each track, in order. The tracks are the classes, then barriers, then
-    /// calls.
-    nodes: Vec<Vec<u32>>,
+    /// The number of tracks; 0 if nothing is loaded.
+    tracks: usize,
 }
 
 impl Memory {
     /// The memory of a function.
     pub fn of(module: &Module, func: &Function, nodes: &Nodes) -> Memory {
-        let mut memory = Memory { changes: SecondaryMap::new(), reads: SecondaryMap::new(), nodes: Vec::new() };
-        let in_order = (0..nodes.len()).filter_map(|node| Some((node, nodes.block(node)?)));
-        let insts = in_order.flat_map(|(node, block)| func.block_insts(block).map(move |inst| (node, inst)));
-        let concerned: Vec<(Node, Inst)> = insts.filter(|&(_, inst)| is_concerned(func, inst)).collect();
-        if !concerned.iter().any(|&(_, inst)| func.insts[inst].opcode.op == Op::Ld) {
+        let mut memory = Memory { changes: SecondaryMap::new(), reads: SecondaryMap::new(), tracks: 0 };
+        let insts = (0..nodes.len()).filter_map(|node| nodes.block(node)).flat_map(|block| func.block_insts(block));
+        let concerned: Vec<Inst> = insts.filter(|&inst| is_concerned(func, inst)).collect();
+        if !concerned.iter().any(|&inst| func.insts[inst].opcode.op == Op::Ld) {
             return memory;
         }
         let mut bases = Bases::new(func, EqualDefinitions::of(func));
         let objects = Objects { module, func };
         let accesses: Vec<Option<_>> = concerned
             .iter()
-            .map(|&(_, inst)| {
+            .map(|&inst| {
                 let data = &func.insts[inst];
                 let address = data.args.iter().find_map(Operand::as_address).filter(|_| !data.opcode.op.is_call())?;
                 let base = bases.of(inst, Start::of(func, address));
@@ -77,8 +79,8 @@ impl Memory {
             });
             class_of.push(class);
         }
-        memory.nodes = vec![Vec::new(); count as usize + 2];
-        for ((&(node, inst), class), access) in concerned.iter().zip(class_of).zip(accesses) {
+        memory.tracks = count as usize + 2;
+        for ((&inst, class), access) in concerned.iter().zip(class_of).zip(accesses) {
             let opcode = func.insts[inst].opcode;
             let track = match (class, opcode.op) {
                 (_, op) if op.is_call() || op == Op::Ptx => count + 1,
@@ -96,10 +98,6 @@ impl Memory {
                 (None, _) => count,
             };
             memory.changes[inst] = track + 1;
-            let changing = &mut memory.nodes[track as usize];
-            if changing.last() != Some(&(node as u32)) {
-                changing.push(node as u32);
-            }
         }
         memory
     }
@@ -109,14 +107,9 @@ impl Memory {
         self.reads[inst]
     }
 
-    /// Whether a node may change what is read.
-    pub fn may_change(&self, reads: Reads, node: Node) -> bool {
-        self.tracks(reads).any(|track| self.nodes[track].binary_search(&(node as u32)).is_ok())
-    }
-
-    /// State for a walk over the instructions of blocks.
-    pub fn changes(&self) -> Changes<'_> {
-        Changes { memory: self, last: vec![0; self.nodes.len()], touched: Vec::new() }
+    /// The number of tracks.
+    pub fn track_count(&self) -> usize {
+        self.tracks
     }
 
     /// The track that an instruction changes.
@@ -126,12 +119,12 @@ impl Memory {
 
     /// The track of barriers.
     pub fn barriers(&self) -> usize {
-        self.nodes.len().saturating_sub(2)
+        self.tracks.saturating_sub(2)
     }
 
     /// The tracks that change what is read.
     pub fn tracks(&self, reads: Reads) -> impl Iterator<Item = usize> {
-        let (barriers, calls) = (self.barriers(), self.nodes.len() - 1);
+        let (barriers, calls) = (self.barriers(), self.tracks - 1);
         [reads.class.map(|class| class as usize), (!reads.is_private).then_some(barriers), Some(calls)]
             .into_iter()
             .flatten()
@@ -142,36 +135,6 @@ impl Memory {
         let reads = self.reads[origin];
         if reads.is_some() {
             self.reads[copy] = reads;
-        }
-    }
-}
-
-/// Changes of a block's instructions up to some place.
-pub(in crate::pass) struct Changes<'a> {
-    memory: &'a Memory,
-    /// Last place of each track, from 1; 0 for none.
-    last: Vec<u32>,
-    touched: Vec<usize>,
-}
-
-impl Changes<'_> {
-    /// Visits an instruction at a place, counted from 1.
-    pub fn visit(&mut self, inst: Inst, place: u32) {
-        if let Some(track) = self.memory.change(inst) {
-            self.last[track] = place;
-            self.touched.push(track);
-        }
-    }
-
-    /// The last place that may have changed what is read; 0 for none.
-    pub fn last(&self, reads: Reads) -> u32 {
-        self.memory.tracks(reads).map(|track| self.last[track]).max().unwrap_or(0)
-    }
-
-    /// Begins another block.
-    pub fn clear(&mut self) {
-        for track in self.touched.drain(..) {
-            self.last[track] = 0;
         }
     }
 }

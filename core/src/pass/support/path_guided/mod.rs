@@ -6,9 +6,9 @@
 //! | [`paths`], [`estimate`] | executed paths as sets over the nodes, measured or estimated from counted edges |
 //! | [`path_sets`] | sets of paths as bit sets, one for each of many places |
 //! | [`balance`] | benefit and cost of a change on executed paths |
-//! | [`memory`] | the nodes that may change what a load reads |
+//! | [`memory`] | the instructions that may change what a load reads |
 //! | [`rules`] | knobs |
-//! | [`inspect`] | tables, marks and moments of both passes |
+//! | [`inspect`] | surveyed joins and branches, tables, marks and moments of both passes |
 
 pub(in crate::pass) mod balance;
 mod estimate;

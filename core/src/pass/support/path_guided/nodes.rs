@@ -259,6 +259,12 @@ impl Nodes {
         self.least_behind[node] as Node
     }
 
+    /// Whether a back edge passes over a node, so that control may come to it again.
+    pub fn may_come_again(&self, node: Node) -> bool {
+        let has_same = |next: &u32| *next as Node <= node;
+        self.least_behind(node) < node || self.least_behind.get(node + 1).is_some_and(has_same)
+    }
+
     /// Whether a node is outside of the innermost loop of another one.
     pub fn is_out_of_loop(&self, node: Node, inside: Node) -> bool {
         let loops = self.loops.get_or_init(|| Loops::compute(&self.cfg));

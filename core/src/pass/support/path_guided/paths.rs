@@ -105,7 +105,11 @@ pub(in crate::pass) fn executed<'f>(func: &'f Function, nodes: &Nodes) -> Profil
 }
 
 /// Executed paths for inspection, of which the first are frequent.
-pub(in crate::pass) fn told(func: &Function, nodes: &Nodes, frequent: usize) -> (Vec<Path>, Option<Estimated>) {
+pub(in crate::pass) fn inspected_paths(
+    func: &Function,
+    nodes: &Nodes,
+    frequent: usize,
+) -> (Vec<Path>, Option<Estimated>) {
     let Profiled { paths, estimated, .. } = executed(func, nodes);
     let path = |(place, path): (usize, Executed<'_>)| {
         let Executed { blocks, frequency, .. } = path;

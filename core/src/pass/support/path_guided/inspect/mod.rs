@@ -15,6 +15,7 @@
 
 mod declare;
 mod list;
+pub(in crate::pass) mod points;
 pub(in crate::pass) mod words;
 
 use alloc::format;
@@ -27,6 +28,7 @@ use crate::inspect::{
 };
 use crate::ir::{Block, Function, Inst};
 use crate::pass::{InspectedPosition, Inspector, Subject};
+use crate::trace::sentence;
 
 pub(in crate::pass) use list::ListedPaths;
 
@@ -128,6 +130,22 @@ pub(in crate::pass) struct ShownStatement {
     pub moments: Vec<Moment>,
 }
 
+impl ShownStatement {
+    /// An instruction that the pass does not consider, for a reason in a sentence.
+    pub fn out_of_question(inst: Inst, text: String, reason: String) -> ShownStatement {
+        ShownStatement {
+            insts: Vec::from([inst]),
+            text,
+            passes: false,
+            rule: String::new(),
+            verdict: reason,
+            warps: String::new(),
+            points: Vec::new(),
+            moments: Vec::new(),
+        }
+    }
+}
+
 /// A join or a branch in the way of a statement.
 pub(in crate::pass) struct DecisionPoint {
     /// The block.
@@ -174,6 +192,41 @@ pub(in crate::pass) fn requested(request: &Request, func: &Function) -> Option<I
 pub(in crate::pass) fn planned(position: &InspectedPosition<'_>) -> Option<Inst> {
     let (_, mut next) = position.rewrites();
     next.next().and_then(|event| event.remark.inst)
+}
+
+/// The survey of the statement that a request or the next step is about, or else of the usual one,
+/// with edited frequencies. `survey` is called with frequencies and an instruction of the statement;
+/// `usual` gives the statement that is shown where nothing is known to come next, and
+/// `has_statement` says whether a survey is of one.
+pub(in crate::pass) fn survey_of_statement<S>(
+    (wanted, planned): (Option<Inst>, Option<Inst>),
+    listed: &ListedPaths<'_>,
+    survey: impl Fn(&[(Vec<Block>, u64)], Option<Inst>) -> S,
+    usual: impl Fn(&S) -> Option<Inst>,
+    has_statement: impl Fn(&S) -> bool,
+) -> S {
+    // Other frequencies are asked about the same statement.
+    let found = survey(&listed.edited, wanted.or(planned).or_else(|| usual(&survey(&[], None))));
+    match usual(&found).filter(|_| wanted.is_none() && !has_statement(&found)) {
+        Some(inst) => survey(&listed.edited, Some(inst)),
+        None => found,
+    }
+}
+
+/// Executions of a set of paths, by their places.
+pub(in crate::pass) fn executions(paths: &[Path], set: &[usize]) -> f64 {
+    set.iter().map(|&path| paths[path].frequency as f64).sum()
+}
+
+/// The moment at which a statement does not pass a join or branch.
+pub(in crate::pass) fn refused(anchor: Anchor, sentence: String) -> Moment {
+    let marks = Vec::from([mark(anchor, Look::Bad, "")]);
+    Moment { word: "refused".into(), look: Look::Bad, sentence, marks, ..Moment::default() }
+}
+
+/// The moment at which a statement stays, for a reason.
+pub(in crate::pass) fn stays(reason: &str) -> Moment {
+    Moment { word: "stays".into(), look: Look::Bad, sentence: sentence(reason), ..Moment::default() }
 }
 
 /// A mark of a place.
