@@ -22,7 +22,9 @@
 //! 4. With `cost=warp` (the default with a `profile warp`), keep of these the joins that save
 //!    cycles of warps: a warp executes both sides of a branch whose lanes part, and the statement
 //!    is free only where no lane needs it.
-//! 5. Move the statement to its landings, under a [`predicate`] where it does not always arrive
+//! 5. Keep the statement where it is if warps would wait for its result for longer than that saves
+//!    ([`stalls`]).
+//!    Else move it to its landings, under a [`predicate`] where it does not always arrive
 //!    ([`apply`]).
 //! 6. Repeat in [`rounds`], since what has sunk makes way for others.
 //!
@@ -52,17 +54,20 @@ mod region;
 mod remarks;
 mod rounds;
 mod sets;
+mod stalls;
 mod statements;
 mod warps;
 
 use super::{Inspector, Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::ir::Function;
 use crate::machine::Machine;
+use crate::pass::support::path_guided::nodes::Nodes;
 use crate::pass::support::path_guided::paths::Paths;
 use crate::pass::support::path_guided::rules::{self as guided, COST, FP, MACHINE};
 use crate::view::View;
 pub use inspect::survey;
 use rounds::Rounds;
+use stalls::Stalls;
 use statements::FrequentNodes;
 
 /// See the file's head.
@@ -89,6 +94,12 @@ impl Pass for Pde {
             },
             COST,
             MACHINE,
+            Knob {
+                name: "stalls",
+                kind: KnobKind::Choice { default: "count", words: &["count", "ignore"] },
+                help: "Count the cycles that warps wait for a result where it lands (count), or issue cycles only, \
+                       as in the paper and with rule=printed (ignore).",
+            },
             Knob {
                 name: "statements",
                 kind: KnobKind::Choice { default: "frequent", words: &["frequent", "all"] },
@@ -122,6 +133,7 @@ struct Rules {
     is_printed: bool,
     is_by_warp: bool,
     machine: Machine,
+    counts_stalls: bool,
     /// Whether statements on infrequent paths are planned as well.
     plans_all: bool,
     /// Nodes of a window.
@@ -135,7 +147,13 @@ impl Rules {
         let (with_predicates, is_printed) = (knobs.switch("predication"), knobs.choice("rule") == "printed");
         let window = usize::try_from(knobs.integer("window")).unwrap_or(usize::MAX).max(1);
         let plans_all = knobs.choice("statements") == "all";
-        Ok(Rules { with_predicates, share, is_printed, is_by_warp, machine, plans_all, window })
+        let counts_stalls = knobs.choice("stalls") == "count" && !is_printed;
+        Ok(Rules { with_predicates, share, is_printed, is_by_warp, machine, counts_stalls, plans_all, window })
+    }
+
+    /// Prices of waiting, if it is counted.
+    fn stalls(&self, view: &mut View<'_>, nodes: &Nodes, has_paths: bool) -> Option<Stalls> {
+        self.counts_stalls.then(|| Stalls::of(view, nodes, has_paths, self.is_by_warp, self.machine))
     }
 
     /// Nodes whose statements are planned, with these paths and executions of each node by warps.

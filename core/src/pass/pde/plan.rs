@@ -26,6 +26,7 @@ use super::liveness::Liveness;
 use super::predicate::{PredicateSearch, Sinking};
 use super::region::{Delayed, Flags, Landing, Landings, Region, SearchResult, Surroundings};
 use super::remarks::Refusal;
+use super::stalls::Stalls;
 use super::statements::Statement;
 use crate::ir::{Block, Function, Guard, Inst, InstData, Opcode, Reg, Type};
 use crate::machine::{Machine, OpClass};
@@ -33,7 +34,7 @@ use crate::pass::support::path_guided::nodes::{Node, Nodes};
 use crate::pass::support::path_guided::paths::Paths;
 
 /// Cycles of an instruction with a false predicate: the paper's machine aborts it.
-const ABORTED: f64 = 1.0;
+pub(super) const ABORTED: f64 = 1.0;
 /// Smaller differences of cycles come from rounding.
 const NOTHING: f64 = 1e-9;
 
@@ -168,6 +169,8 @@ pub(super) struct Planner<'a> {
     pub paths: Option<&'a Paths>,
     /// Executions of each node by warps, if warps pay.
     pub warps: Option<&'a [f64]>,
+    /// Prices of waiting, if it is counted.
+    pub stalls: Option<&'a Stalls>,
     pub rules: DecisionRules,
     pub machine: Machine,
 }
@@ -213,7 +216,7 @@ impl Planner<'_> {
         }
         let Some(warps) = self.warps else {
             let decided = Decided { enabled: &enabled, decisions: &decisions, warp_cycles: None };
-            return self.plan_in(statement, region, &always, decided, observe);
+            return self.plan_unless_slower(statement, region, &always, decided, notes, observe);
         };
         let times = self.times(statement);
         let before = self.warp_cycles_before(region, warps, times);
@@ -234,7 +237,33 @@ impl Planner<'_> {
             return None;
         }
         let decided = Decided { enabled: &kept, decisions: &decisions, warp_cycles: Some((before, least)) };
-        self.plan_in(statement, region, &always, decided, observe)
+        self.plan_unless_slower(statement, region, &always, decided, notes, observe)
+    }
+
+    /// The plan with these joins enabled, or without any if it would make warps wait for longer than it saves.
+    fn plan_unless_slower(
+        &self,
+        statement: &Statement,
+        region: &Region,
+        always: &Delayed,
+        decided: Decided<'_>,
+        notes: &mut Notes,
+        observe: &mut dyn FnMut(Step<'_>),
+    ) -> Option<Plan> {
+        let none = region.no_flags();
+        let plain = Decided { enabled: &none, ..decided };
+        for decided in core::iter::once(decided).chain(decided.enabled.contains(&true).then_some(plain)) {
+            let landings = region.landings(&region.delayed(decided.enabled), always);
+            let stalls = self.stalls.map(|stalls| self.stall_cycles(stalls, statement, region, &landings));
+            match stalls {
+                Some((before, after)) if after > before + NOTHING => {
+                    let from = self.nodes.block_or_target(statement.occurrences[0].node);
+                    notes.refusals.push(Refusal::Stalls { from, before, after });
+                }
+                _ => return self.plan_in(statement, region, always, decided, observe),
+            }
+        }
+        None
     }
 
     /// Whether a successor of the statement's nodes needs its result.

@@ -18,6 +18,8 @@ pub(super) enum Refusal {
     Cost { join: Block, decision: Decision },
     /// Warps would execute more cycles.
     Warps { from: Block, before: f64, after: f64 },
+    /// Warps would wait for longer than the executions save.
+    Stalls { from: Block, before: f64, after: f64 },
     /// The region is too large.
     TooLarge { from: Block },
 }
@@ -47,6 +49,15 @@ impl Refusal {
                 Remark::missed("warps", from, message)
                     .with("warp_cycles_before", Fact::Number(before))
                     .with("warp_cycles_after", Fact::Number(after))
+            }
+            Refusal::Stalls { from, before, after } => {
+                let message = format!(
+                    "`{text}` stays: with the waits for its result it costs {before:.0} cycles, and would cost \
+                     {after:.0} after sinking"
+                );
+                Remark::missed("stalls", from, message)
+                    .with("cycles_before", Fact::Number(before))
+                    .with("cycles_after", Fact::Number(after))
             }
             Refusal::TooLarge { from } => Remark::missed(
                 "too-large",

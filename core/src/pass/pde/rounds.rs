@@ -38,6 +38,7 @@ use super::accesses::Accesses;
 use super::benefit::DecisionRules;
 use super::plan::{Notes, Plan, Planner, Scratch};
 use super::remarks::{Refusal, applied, infrequent, more_rounds, no_profile};
+use super::stalls::Stalls;
 use super::statements::{Catalogue, FrequentNodes, Statement};
 use crate::ir::{Function, Inst, Type, WarpCounts};
 use crate::pass::support::path_guided::nodes::{Node, Nodes};
@@ -56,6 +57,8 @@ pub(super) struct Rounds {
     paths: Option<Paths>,
     /// Executions of each node by warps, if warps pay.
     warps: Option<Vec<f64>>,
+    /// Prices of waiting, if it is counted.
+    stalls: Option<Stalls>,
     frequent: FrequentNodes,
     catalogue: Catalogue,
     scratch: Scratch,
@@ -81,6 +84,8 @@ impl Rounds {
         let accesses = Accesses::of(view.module(), func, &nodes);
         let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
         let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
+        let stalls = rules.stalls(view, &nodes, paths.is_some());
+        let func = view.func();
         Rounds {
             frequent: rules.frequent(paths.as_ref(), warps.as_deref()),
             catalogue: Catalogue::of(func, &accesses, nodes.len(), false),
@@ -97,6 +102,7 @@ impl Rounds {
             accesses,
             paths,
             warps,
+            stalls,
         }
     }
 
@@ -193,8 +199,8 @@ impl Rounds {
     fn plans(&mut self, func: &Function, taken: Taken) -> Vec<Plan> {
         let Rounds { nodes, accesses, catalogue, scratch, consulting, refusals, .. } = self;
         let rules = DecisionRules { is_printed: self.rules.is_printed, is_complete: false };
-        let (paths, warps) = (self.paths.as_ref(), self.warps.as_deref());
-        let planner = Planner { func, nodes, accesses, paths, warps, rules, machine: self.rules.machine };
+        let (paths, warps, stalls) = (self.paths.as_ref(), self.warps.as_deref(), self.stalls.as_ref());
+        let planner = Planner { func, nodes, accesses, paths, warps, stalls, rules, machine: self.rules.machine };
         let statements = catalogue.statements();
         refusals.resize_with(statements.len(), Vec::new);
         let mut plans: Vec<Plan> = Vec::new();
@@ -281,16 +287,19 @@ impl Rounds {
     }
 
     /// Queues statements that consulted a node of a plan, if accesses to their registers or the
-    /// liveness of their result changed there.
+    /// liveness of their result changed there, and those that stay for what hides their latency there.
     fn look_near(&mut self, plan: &Plan) {
         let mut again: Vec<u32> = Vec::new();
         let statements = self.catalogue.statements();
         let touched = plan.touched.iter().map(|&node| (node, true));
         for (node, is_touched) in touched.chain(plan.delayed_at.iter().map(|&node| (node, false))) {
             self.consulting[node].retain(|&number| {
-                let Statement { dst, uses, .. } = &statements[number as usize];
-                let is_concerned =
-                    *dst == plan.dst || plan.reads.contains(dst) || is_touched && uses.contains(&plan.dst);
+                let Statement { dst, uses, occurrences, .. } = &statements[number as usize];
+                let is_stalled = self.refusals[number as usize].iter().any(|it| matches!(it, Refusal::Stalls { .. }));
+                let is_here = || occurrences.iter().any(|occurrence| occurrence.node == node);
+                let is_concerned = *dst == plan.dst
+                    || plan.reads.contains(dst)
+                    || is_touched && (uses.contains(&plan.dst) || is_stalled && is_here());
                 if is_concerned {
                     again.push(number);
                 }

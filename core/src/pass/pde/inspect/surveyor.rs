@@ -70,12 +70,15 @@ pub(super) fn with_planner<T>(
     let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
     let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
     let frequent = rules.frequent(paths.as_ref(), warps.as_deref());
+    let stalls = rules.stalls(&mut view, &nodes, paths.is_some());
+    let func = view.func();
     let planner = Planner {
         func,
         nodes: &nodes,
         accesses: &accesses,
         paths: paths.as_ref(),
         warps: warps.as_deref(),
+        stalls: stalls.as_ref(),
         rules: DecisionRules { is_printed: rules.is_printed, is_complete: true },
         machine: rules.machine,
     };
