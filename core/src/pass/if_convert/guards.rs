@@ -73,6 +73,8 @@ pub enum Step {
 pub struct StraightCode {
     /// In order.
     pub steps: Vec<Step>,
+    /// Number of steps before those of the false side.
+    true_steps: usize,
 }
 
 impl StraightCode {
@@ -97,6 +99,7 @@ impl StraightCode {
         if is_copied {
             builder.compute(Op::Mov, [Predicate::Reg(branched)]);
         }
+        let mut true_steps = 0;
         for (side, insts) in sides.iter().enumerate() {
             let beyond = [Some(region.join), region.sides[1 - side].first().copied()];
             let stays_inside = |reg: &Reg| !beyond.iter().flatten().any(|&block| liveness.is_live_in(block, *reg));
@@ -108,12 +111,16 @@ impl StraightCode {
                 builder.add(data, inst, region.guard(side), guards);
             }
             builder.implying.clear();
+            if side == 0 {
+                true_steps = builder.steps.len();
+            }
         }
-        StraightCode { steps: builder.steps }
+        StraightCode { steps: builder.steps, true_steps }
     }
 
-    /// The code as it will stand. Temporaries have the numbers behind those of the function's registers.
-    pub fn insts(&self, func: &Function) -> Vec<InstData> {
+    /// The code, each instruction with the side that it is from. Temporaries have the numbers after those of the
+    /// function's registers.
+    pub fn insts(&self, func: &Function) -> Vec<(InstData, usize)> {
         let mut temporaries: Vec<Reg> = Vec::new();
         let create = |temporaries: &mut Vec<Reg>| {
             let reg = Reg::new(func.regs.len() + temporaries.len());
@@ -132,7 +139,8 @@ impl StraightCode {
                 data
             }
         };
-        self.steps.iter().map(step).collect()
+        let side = |place: usize| usize::from(place >= self.true_steps);
+        self.steps.iter().map(step).enumerate().map(|(place, data)| (data, side(place))).collect()
     }
 }
 

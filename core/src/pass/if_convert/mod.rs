@@ -37,6 +37,7 @@
 mod coherence;
 mod cost;
 mod guards;
+mod parting;
 mod region;
 mod selects;
 mod timeline;
@@ -61,6 +62,7 @@ pub(super) use cost::{LANES, resident_warps};
 
 use cost::{CostModel, Costs, Decision};
 use guards::{Step, StraightCode};
+use parting::{Arrangement, parting_share};
 use region::{Region, WaysIn};
 use selects::select_copies;
 
@@ -87,14 +89,14 @@ impl Pass for IfConvert {
             Knob {
                 name: "warps",
                 kind: KnobKind::Integer { default: 0, min: 0, max: 64 },
-                help: "Number of resident warps that hide each other's latency; 0 takes it from the launch or the \
-                       machine.",
+                help: "Number of resident warps that hide each other's latency; 0 takes it from the launch, or 8 \
+                       without one.",
             },
             Knob {
                 name: "divergence",
-                kind: KnobKind::Number { default: 1.0, min: 0.0, max: 1.0 },
-                help: "Share of a divergent branch's executions in which lanes diverge, if no profile or launch gives \
-                       it.",
+                kind: KnobKind::Number { default: 0.25, min: 0.0, max: 1.0 },
+                help: "Share of a divergent branch's executions in which lanes diverge, if no profile, launch or \
+                       comparison of thread indices gives it.",
             },
         ],
         needs_fast_math: false,
@@ -148,6 +150,7 @@ struct Judge<'m> {
     divergence: Rc<Divergence>,
     liveness: Rc<Liveness>,
     model: CostModel,
+    arrangement: Arrangement,
     most_insts: usize,
     always: bool,
 }
@@ -181,9 +184,10 @@ impl<'m> Judge<'m> {
                 machine,
                 divergence: knobs.number("divergence"),
                 lanes,
-                warps: if warps == 0 { resident_warps(launch, machine, lanes) } else { warps },
+                warps: if warps == 0 { cost::warps_of(launch, machine, lanes) } else { warps },
                 edges: DeclaredEdges::of(view.func()),
             },
+            arrangement: Arrangement::of(view.func(), launch, lanes),
             most_insts: usize::try_from(knobs.integer("max_instructions")).unwrap_or(0),
             always: knobs.switch("always"),
         }
@@ -201,8 +205,8 @@ impl<'m> Judge<'m> {
         let join_is_kept = region.join == region.head || !ways_in.are_two(region.join);
         let coherence = |launch| Coherence::of_branch(func, launch, &self.values, &self.divergence, region.head);
         let decision = match is_divergent {
-            true => Decision::Divergent(self.launch.and_then(coherence)),
-            false => Decision::Uniform,
+            true => Decision { parting: self.parting(func, region), coherence: self.launch.and_then(coherence) },
+            false => Decision { parting: 0.0, coherence: None },
         };
         let costs = self.model.of(func, region, &code, decision, join_is_kept);
         if self.always || costs.after <= costs.before {
@@ -210,6 +214,12 @@ impl<'m> Judge<'m> {
         }
         let why = format!("straight-line code takes {:.1} cycles, the branch {:.1}", costs.after, costs.before);
         Err(Refusal { why, costs: Some(costs) })
+    }
+
+    /// The share of a divergent branch's executions in which lanes part.
+    fn parting(&self, func: &Function, region: &Region) -> f64 {
+        let share = parting_share(func, &self.values, &self.divergence, self.arrangement, region.branch);
+        share.unwrap_or(self.model.divergence)
     }
 
     /// An operation across lanes in a loop without end: lanes that go round by one side run the

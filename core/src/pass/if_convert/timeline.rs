@@ -32,13 +32,15 @@ impl Timeline {
         Timeline { machine, now: 0, held: 0, there: BTreeMap::new() }
     }
 
-    /// Issues an instruction.
-    pub fn issue(&mut self, data: &InstData) {
+    /// Issues an instruction, in some lanes or in none: a load in no lane has nothing to wait for.
+    pub fn issue(&mut self, data: &InstData, is_active: bool) {
         let mut start = self.now;
         data.for_each_use(|reg| start = start.max(self.is_there(reg)));
         data.dsts.iter().for_each(|&reg| start = start.max(self.is_there(reg)));
         let held = u64::from(self.machine.issue_cycles(data));
-        let latency = u64::from(self.machine.cost(OpClass::of(data.opcode)).latency.value).max(held);
+        let class = OpClass::of(data.opcode);
+        let is_awaited = is_active || !class.is_memory();
+        let latency = if is_awaited { u64::from(self.machine.cost(class).latency.value).max(held) } else { held };
         self.there.extend(data.dsts.iter().map(|&reg| (reg, start + latency)));
         self.now = start + held;
         self.held += held;
