@@ -36,8 +36,8 @@ use core::mem;
 use cranelift_entity::EntityRef;
 
 use super::region::Region;
-use crate::flow::Liveness;
-use crate::ir::{Combine, Function, Guard, Inst, InstData, Op, Opcode, Operand, Reg, Type};
+use crate::flow::{ValueUse, ValueUses, Values};
+use crate::ir::{Block, Combine, Function, Guard, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 
 /// A predicate of the straight code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,10 +78,9 @@ pub struct StraightCode {
 }
 
 impl StraightCode {
-    /// The straight code of a region: the true side's instructions, then the false side's.
-    /// `liveness` is of the function as it is, or as it was before regions inside this one were
-    /// converted.
-    pub fn of(func: &Function, liveness: &Liveness, region: &Region) -> StraightCode {
+    /// The straight code of a region: the true side's instructions, then the false side's. Value names may be those of
+    /// the function before regions inside this one were converted.
+    pub fn of(func: &Function, values: &Values, uses: &ValueUses, region: &Region) -> StraightCode {
         let sides = [0, 1].map(|side| region.insts(func, side).collect::<Vec<_>>());
         let branched = region.condition.reg;
         let overwrites = |inst: &Inst| func.insts[*inst].dsts.contains(&branched);
@@ -101,13 +100,13 @@ impl StraightCode {
         }
         let mut true_steps = 0;
         for (side, insts) in sides.iter().enumerate() {
-            let beyond = [Some(region.join), region.sides[1 - side].first().copied()];
-            let stays_inside = |reg: &Reg| !beyond.iter().flatten().any(|&block| liveness.is_live_in(block, *reg));
+            let outside = Outside { func, values, uses, blocks: &region.sides[side], insts, other: &sides[1 - side] };
             for (place, &inst) in insts.iter().enumerate() {
                 let data = &func.insts[inst];
-                let stay_inside = data.opcode.op == Op::Setp && data.dsts.iter().all(stays_inside);
-                let guards =
-                    if stay_inside { Wanted::after(func, data, &insts[place + 1..]) } else { Wanted::default() };
+                let wanted = Wanted::after(func, data, &insts[place + 1..]);
+                let is_asked = data.opcode.op == Op::Setp && wanted.any();
+                let is_combinable = is_asked && !data.dsts.iter().any(|&dst| outside.reads(dst));
+                let guards = if is_combinable { wanted } else { Wanted::default() };
                 builder.add(data, inst, region.guard(side), guards);
             }
             builder.implying.clear();
@@ -188,6 +187,50 @@ impl Predicate {
             Predicate::Reg(reg) => reg,
             Predicate::Temporary(number) => temporaries[number],
         }
+    }
+}
+
+/// Code outside a side of a region, which may read what the side leaves in registers.
+struct Outside<'a> {
+    func: &'a Function,
+    values: &'a Values,
+    uses: &'a ValueUses,
+    /// Blocks of the side.
+    blocks: &'a [Block],
+    /// Instructions of the side.
+    insts: &'a [Inst],
+    /// Instructions of the other side.
+    other: &'a [Inst],
+}
+
+impl Outside<'_> {
+    /// Is a register that the side writes read elsewhere, as the side or code before it left it?
+    fn reads(&self, reg: Reg) -> bool {
+        let mut written = self.insts.iter().filter_map(|&inst| {
+            let place = self.func.insts[inst].dsts.iter().position(|&dst| dst == reg)?;
+            // Results without names are temporaries of regions inside this one.
+            self.values.defined(inst).get(place)
+        });
+        written.any(|&value| self.uses.of(value).iter().any(|user| self.contains(user))) || self.is_read_by_other(reg)
+    }
+
+    fn contains(&self, user: &ValueUse) -> bool {
+        match *user {
+            // A branch that has become straight code is in no block.
+            ValueUse::Operand { inst, .. } => self.func.inst_block(inst).is_some_and(|at| !self.blocks.contains(&at)),
+            ValueUse::Old(_) | ValueUse::Argument(_) => true,
+        }
+    }
+
+    fn is_read_by_other(&self, reg: Reg) -> bool {
+        let mut insts = self.other.iter().map(|&inst| &self.func.insts[inst]);
+        let first = insts.find_map(|data| {
+            let mut is_read = false;
+            data.for_each_use(|used| is_read |= used == reg);
+            let is_overwritten = data.guard.is_none() && data.dsts.contains(&reg);
+            (is_read || is_overwritten).then_some(is_read)
+        });
+        first == Some(true)
     }
 }
 

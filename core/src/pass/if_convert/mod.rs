@@ -50,7 +50,7 @@ use alloc::vec::Vec;
 
 use super::simplify_cfg::merge_straight_lines;
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::flow::{Divergence, Liveness, Values};
+use crate::flow::{Divergence, ValueUses, Values};
 use crate::ir::{Block, Function, InstData, Launch, Op, Type};
 use crate::machine::Machine;
 use crate::profile::DeclaredEdges;
@@ -148,7 +148,7 @@ struct Judge<'m> {
     launch: Option<&'m Launch>,
     values: Rc<Values>,
     divergence: Rc<Divergence>,
-    liveness: Rc<Liveness>,
+    uses: Rc<ValueUses>,
     model: CostModel,
     arrangement: Arrangement,
     most_insts: usize,
@@ -179,7 +179,7 @@ impl<'m> Judge<'m> {
             launch,
             values: view.values(),
             divergence: view.divergence(),
-            liveness: view.liveness(),
+            uses: view.value_uses(),
             model: CostModel {
                 machine,
                 divergence: knobs.number("divergence"),
@@ -201,7 +201,7 @@ impl<'m> Judge<'m> {
         if let Some(why) = head_obstacle.flatten().or_else(|| obstacles.find_map(|obstacle| obstacle)) {
             return Err(Refusal { why, costs: None });
         }
-        let code = StraightCode::of(func, &self.liveness, region);
+        let code = StraightCode::of(func, &self.values, &self.uses, region);
         let join_is_kept = region.join == region.head || !ways_in.are_two(region.join);
         let coherence = |launch| Coherence::of_branch(func, launch, &self.values, &self.divergence, region.head);
         let decision = match is_divergent {
