@@ -29,7 +29,7 @@ mod vectors;
 
 pub(crate) use dependences::Dependences;
 pub use divergence::{Cause, Divergence, DivergenceInput, Explanation, Source, Subject};
-pub(crate) use lane_groups::{LaneGroups, convergent_blocks};
+pub(crate) use lane_groups::{Allowance, LaneGroups, convergent_blocks};
 pub use liveness::Liveness;
 pub(crate) use nans::FloatResults;
 pub use reaching::{ReachingDefinition, ReachingDefinitions};

@@ -33,11 +33,10 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
-use fixedbitset::FixedBitSet;
 
 use super::{Pass, PassError, PassInfo, Settings};
-use crate::flow::{LaneGroups, convergent_blocks};
-use crate::graph::{Cfg, PostDominators};
+use crate::flow::{Allowance, LaneGroups, convergent_blocks};
+use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, InstData, Op, Operand};
 use crate::pass::support::available_copies::{AvailableCopies, Source, walk_part_with_copies};
 use crate::pass::support::branch_slice::BranchSlice;
@@ -64,22 +63,29 @@ impl Pass for SimplifyCfg {
     };
 
     fn run(view: &mut View<'_>, _: &Settings) -> Result<(), PassError> {
-        let mut doubt = Doubt::default();
-        let mut refused = BTreeSet::new();
-        let slice = BranchSlice::of(view.func());
-        loop {
-            make_constant_branches_plain(view, &slice, &mut doubt, &mut refused);
-            let cfg = view.cfg();
-            let has_unreachable_blocks = remove_unreachable_blocks(view, &cfg);
-            let has_empty_blocks = leave_out_empty_blocks(view, &cfg, &mut refused);
-            // The graph is computed again only where the next rule could not tell from this one:
-            // unreachable blocks that went away are still in it.
-            let cfg = if has_empty_blocks { view.cfg() } else { cfg };
-            merge_straight_lines(view, &cfg, |_| true);
-            // Merged blocks know what they knew as neighbours, so merging alone shows no branch in another light.
-            if !has_unreachable_blocks && !has_empty_blocks {
-                return Ok(());
-            }
+        let allowance = Allowance::of(view.func());
+        simplify(view, &allowance);
+        Ok(())
+    }
+}
+
+/// Simplifies a graph, once or again after other passes, with one allowance for all.
+pub(super) fn simplify(view: &mut View<'_>, allowance: &Allowance) {
+    let mut doubt = Doubt::default();
+    let mut refused = BTreeSet::new();
+    let slice = BranchSlice::of(view.func());
+    loop {
+        make_constant_branches_plain(view, &slice, allowance, &mut doubt, &mut refused);
+        let cfg = view.cfg();
+        let has_unreachable_blocks = remove_unreachable_blocks(view, &cfg);
+        let has_empty_blocks = leave_out_empty_blocks(view, &cfg, allowance, &mut refused);
+        // The graph is computed again only where the next rule could not tell from this one:
+        // unreachable blocks that went away are still in it.
+        let cfg = if has_empty_blocks { view.cfg() } else { cfg };
+        merge_straight_lines(view, &cfg, |_| true);
+        // Merged blocks know what they knew as neighbours, so merging alone shows no branch in another light.
+        if !has_unreachable_blocks && !has_empty_blocks {
+            return;
         }
     }
 }
@@ -99,6 +105,7 @@ struct Constant {
 fn make_constant_branches_plain(
     view: &mut View<'_>,
     slice: &BranchSlice,
+    allowance: &Allowance,
     doubt: &mut Doubt,
     refused: &mut BTreeSet<Inst>,
 ) {
@@ -115,7 +122,7 @@ fn make_constant_branches_plain(
             "the visited part lacks an instruction that decides about a branch"
         );
         let count = found.len();
-        let found = keep_lane_groups(view, &cfg, found, refused);
+        let found = keep_lane_groups(view, &cfg, found, allowance, refused);
         if found.is_empty() {
             return;
         }
@@ -135,6 +142,7 @@ fn keep_lane_groups(
     view: &mut View<'_>,
     cfg: &Cfg,
     found: Vec<Constant>,
+    allowance: &Allowance,
     refused: &mut BTreeSet<Inst>,
 ) -> Vec<Constant> {
     if found.is_empty() {
@@ -142,7 +150,7 @@ fn keep_lane_groups(
     }
     let Some(convergent) = convergent_blocks(view.func()) else { return found };
     let divergence = view.divergence();
-    let groups = LaneGroups::of(cfg, &convergent, &divergence);
+    let groups = LaneGroups::of(cfg, &convergent, &divergence, allowance);
     let are_kept_by = |branches: &[Constant]| {
         let changed = branches.iter().map(|branch| (branch.block, vec![branch.target])).collect();
         let settled: Vec<Block> = branches.iter().map(|branch| branch.block).collect();
@@ -163,10 +171,11 @@ fn keep_lane_groups(
             let module = view.module();
             view.miss(|func| {
                 let (text, name) = (instruction_text(module, func, inst), &func.blocks[target].name);
-                let message = format!(
-                    "kept `{text}`, although it always goes to `{name}`: lanes would reconverge earlier, and an \
-                     operation across lanes would run with others"
-                );
+                let why = match allowance.is_used_up() {
+                    true => "too large a tangle of branches to compare the lanes of operations across lanes",
+                    false => "lanes would reconverge earlier, and an operation across lanes would run with others",
+                };
+                let message = format!("kept `{text}`, although it always goes to `{name}`: {why}");
                 Remark::missed("constant-branch", block, message).at(inst).with("target", Fact::Block(target))
             });
         }
@@ -288,10 +297,16 @@ fn remove_unreachable_blocks(view: &mut View<'_>, cfg: &Cfg) -> bool {
 
 /// Predecessors of an empty block go where it goes. Postorder settles a row of empty blocks from its end, so each
 /// branch is redirected once for every block that it leaves out. Gives whether there are any.
-fn leave_out_empty_blocks(view: &mut View<'_>, cfg: &Cfg, refused: &mut BTreeSet<Inst>) -> bool {
+///
+/// Without an empty block, all others post-dominate each other as before, and a search visits them in the same order.
+/// So lanes that part meet where they met, with two exceptions: two sides of a branch become one, or an endless loop
+/// loses its last block, which counts as its end. These blocks stay where operations across lanes may be concerned.
+fn leave_out_empty_blocks(view: &mut View<'_>, cfg: &Cfg, allowance: &Allowance, refused: &mut BTreeSet<Inst>) -> bool {
     let before = view.rewrites();
     let convergent = convergent_blocks(view.func());
-    let has_endless_loops = convergent.is_some() && !PostDominators::compute(cfg).endless_loop_ends().is_empty();
+    let divergence = convergent.is_some().then(|| view.divergence());
+    let groups = convergent.as_ref().zip(divergence.as_deref());
+    let groups = groups.map(|(convergent, divergence)| LaneGroups::of(cfg, convergent, divergence, allowance));
     // What comes to a block besides the graph's predecessors, because of blocks that were left out.
     let mut redirected: BTreeMap<Block, Vec<Block>> = BTreeMap::new();
     for block in cfg.postorder() {
@@ -301,12 +316,14 @@ fn leave_out_empty_blocks(view: &mut View<'_>, cfg: &Cfg, refused: &mut BTreeSet
         }
         let mut coming: Vec<Block> = reachable_predecessors(cfg, block).collect();
         coming.extend(redirected.remove(&block).unwrap_or_default());
-        if let Some(convergent) = &convergent
-            && (has_endless_loops || coming.iter().any(|&from| joins_sides(view, from, block, target)))
-            && !groups_are_kept_without(view, convergent, block, target)
-        {
-            tell_regrouping(view, block, target, refused);
-            continue;
+        if let Some(groups) = &groups {
+            let joins_sides = |&&from: &&Block| joins_sides(view, from, block, target);
+            let is_needed = groups.ends_endless_loop(block)
+                || coming.iter().filter(joins_sides).any(|&from| groups.depend_on(from));
+            if is_needed {
+                tell_regrouping(view, block, target, refused);
+                continue;
+            }
         }
         let mut rewrite = view.rewrite(|func| {
             let (name, target_name) = (&func.blocks[block].name, &func.blocks[target].name);
@@ -331,15 +348,6 @@ fn leave_out_empty_blocks(view: &mut View<'_>, cfg: &Cfg, refused: &mut BTreeSet
 fn joins_sides(view: &View<'_>, from: Block, empty: Block, target: Block) -> bool {
     let targets = view.func().successors(from);
     targets.contains(&target) && targets.iter().any(|other| ![empty, target].contains(other))
-}
-
-/// Do operations across lanes run with the same lanes when an empty block is left out?
-fn groups_are_kept_without(view: &mut View<'_>, convergent: &FixedBitSet, empty: Block, target: Block) -> bool {
-    let (cfg, divergence) = (view.cfg(), view.divergence());
-    let replaced = |&to: &Block| if to == empty { target } else { to };
-    let predecessors = reachable_predecessors(&cfg, empty);
-    let changed = predecessors.map(|from| (from, cfg.successors(from).iter().map(replaced).collect())).collect();
-    LaneGroups::of(&cfg, convergent, &divergence).are_kept_by(&cfg.with_targets(&changed), &[])
 }
 
 /// Says once why an empty block stays.
