@@ -47,7 +47,7 @@ pub(crate) struct Allowance(Cell<usize>);
 
 impl Allowance {
     /// Visits for each block of a function, beyond which nothing is compared.
-    const VISITS: usize = 1024;
+    const VISITS: usize = 2048;
 
     /// The allowance of a run over a function.
     pub fn of(func: &Function) -> Allowance {

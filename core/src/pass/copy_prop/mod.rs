@@ -31,7 +31,7 @@ use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::ir::{
     Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Module, Op, Operand, Reg, Type,
 };
-use crate::pass::support::available_copies::{AvailableCopies, CopyReads, Source, walk_with_copies_by};
+use crate::pass::support::available_copies::{AvailableCopies, Source, walk_with_copies_by};
 use crate::text::{constant_text, instruction_text};
 use crate::trace::{Fact, Remark};
 use crate::view::View;
@@ -114,12 +114,12 @@ impl Pass for CopyProp {
         let (mut left, mut left_global) = (budget("CopyPropBudget"), budget("CopyPropGlobalBudget"));
         let is_forced = knobs.switch("CopyPropForceGlobal");
         let joins_complementary = knobs.switch("LateCopyPropComplPred");
-        let look = AvailableCopies::reads_if_any;
+        let look = |copies: &AvailableCopies, data: &InstData| copies.reads_copy(data).then_some(());
         loop {
-            walk_with_copies_by(view, joins_complementary, look, |view, copies, (block, inst), reads| {
+            walk_with_copies_by(view, joins_complementary, look, |view, copies, (block, inst), ()| {
                 if left > 0 {
                     rules.other_blocks = is_forced || left_global > 0;
-                    let changed = propagate_into(view, copies, (block, inst), reads, rules);
+                    let changed = propagate_into(view, copies, (block, inst), rules);
                     left -= u64::from(changed.any);
                     left_global = left_global.saturating_sub(u64::from(changed.from_other_block));
                 }
@@ -180,8 +180,8 @@ struct Changed {
 
 /// Replaces what one instruction reads.
 pub(super) fn visit(view: &mut View<'_>, copies: &AvailableCopies, block: Block, inst: Inst) {
-    if let Some(reads) = copies.reads_if_any(&view.func().insts[inst]) {
-        propagate_into(view, copies, (block, inst), reads, Rules::ALL);
+    if copies.reads_copy(&view.func().insts[inst]) {
+        propagate_into(view, copies, (block, inst), Rules::ALL);
     }
 }
 
@@ -191,7 +191,6 @@ fn propagate_into(
     view: &mut View<'_>,
     copies: &AvailableCopies,
     (block, inst): (Block, Inst),
-    reads: CopyReads,
     rules: Rules<'_>,
 ) -> Changed {
     let mut changed = Changed::default();
@@ -210,7 +209,7 @@ fn propagate_into(
             hearer: &mut found,
             changed: Changed::default(),
         }
-        .replace(&mut func.insts[inst].clone(), reads);
+        .replace(&mut func.insts[inst].clone());
         tell_refusals(view, block, inst, &found.refused);
         if found.replaced.is_empty() {
             return changed;
@@ -220,7 +219,7 @@ fn propagate_into(
     view.rewrite(|func| explain(module, func, block, inst, &found.replaced)).update_reads(inst, |data, reg_types| {
         let replacer =
             Replacer { reg_types, copies, guard: None, rules, hearer: &mut Nobody, changed: Changed::default() };
-        changed = replacer.replace(data, reads);
+        changed = replacer.replace(data);
         changed.any
     });
     changed
@@ -350,25 +349,23 @@ struct Replacer<'a, H> {
 }
 
 impl<H: Hearer> Replacer<'_, H> {
-    /// Gives what was replaced; `reads` tells where to look. What was copied may be a copy under
+    /// Gives what was replaced. What was copied may be a copy under
     /// this guard, though it was none where it was copied, so each place is looked at again until
     /// it is none. That ends, since what was copied was written before its copy. The guard goes
     /// first: copies that hold under it are known by what it was copied from.
-    fn replace(mut self, data: &mut InstData, reads: CopyReads) -> Changed {
+    fn replace(mut self, data: &mut InstData) -> Changed {
         let mut any = false;
-        if reads.guard()
-            && let Some(guard) = &mut data.guard
-        {
+        if let Some(guard) = &mut data.guard {
             while self.replace_register(&mut guard.reg, |_, _| true) {
                 any = true;
             }
         }
         self.guard = data.guard;
-        reads.for_each_operand(data.args.len(), |index| {
+        for index in 0..data.args.len() {
             while self.replace_operand(data, index) {
                 any = true;
             }
-        });
+        }
         Changed { any, ..self.changed }
     }
 
