@@ -26,12 +26,12 @@ use cranelift_entity::EntityRef;
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, Reg};
 
-/// The live registers of a function at the starts and ends of its reachable blocks, in rising order.
+/// The live registers of a function at the starts and ends of its reachable blocks, in rising order; none in others.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Liveness {
-    /// By block.
+    /// Registers live before each block's first instruction.
     at_start: Vec<Vec<Reg>>,
-    /// By block.
+    /// Registers live after each block's terminator.
     at_end: Vec<Vec<Reg>>,
 }
 

@@ -144,7 +144,7 @@ fn propagate_and_fold(view: &mut View<'_>, settings: &Settings) {
     folding.finish_walk(view);
 }
 
-/// What a round does, in this order.
+/// Parts of a round, in order.
 #[derive(Clone, Copy)]
 enum Part {
     /// Copy propagation and constant folding.
@@ -155,7 +155,7 @@ enum Part {
     Simplify,
 }
 
-/// Parts of a round.
+/// Number of parts.
 const PARTS: u32 = 3;
 
 impl Part {

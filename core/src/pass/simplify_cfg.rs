@@ -4,27 +4,29 @@
 //! n1: p = mov.pred 1             n1: p = mov.pred 1
 //!     br p, n2, n3                   a = …
 //! n2: br n4                ──▶       ret a
-//! n3: …                          (n3 cannot be reached, n2 is empty, n4 has one predecessor)
+//! n3: …                          (n3 is unreachable, n2 is empty, n4 has one predecessor)
 //! n4: a = …
 //!     ret a
 //! ```
 //!
-//! Four rules, in this order, the first one again and again, and all again until none fires:
-//! - `constant-branch`: a branch whose predicate or index is known here, or whose targets are all one, becomes plain;
-//! - `unreachable`: a block that no entry reaches goes away;
-//! - `empty-block`: a block that only branches on is left out by those who went there;
-//! - `merge`: a block with one successor takes in that successor if it is its only predecessor.
+//! 1. `constant-branch`: make a branch plain if its predicate or index is known, or all its targets
+//!    are one; repeat until no branch is left.
+//! 2. `unreachable`: remove blocks that no entry reaches.
+//! 3. `empty-block`: send the predecessors of a block that only jumps to its target.
+//! 4. `merge`: append a block's only successor if the block is its only predecessor.
+//! 5. Repeat all while 2 or 3 fire.
 //!
 //! Sound because no instruction is executed by other lanes, more often, less often or in another
 //! order than before; only branches disappear. Lanes may meet earlier in a smaller graph, so the
 //! first and the third rule ask whether operations across lanes still run with the same lanes
-//! ([`crate::flow`]'s `LaneGroups`). Blocks where control enters from outside stay, and so does one
-//! `ret` of the last exit, because callers name a place to go on for each. What read a register
-//! that only the paths gone assigned goes on reading zero; see [`crate::pass::support::last_assignment`].
+//! ([`LaneGroups`]). Entries stay, and so does one `ret` of the last exit, because callers name a
+//! place to go on for each. Reads of a register that only removed paths assigned still read zero; see
+//! [`crate::pass::support::last_assignment`].
 //!
-//! A round is linear in blocks and instructions; each round but the last removes an edge or a
-//! block. Where edges were taken away, branches are looked for again only where more can be known
-//! ([`crate::pass::support::fresh_knowledge`]). Running the pass again finds nothing more.
+//! Cost: O(n) a round; each round but the last removes an edge or a block. After edges were removed,
+//! only blocks where more can be known are visited again
+//! ([`crate::pass::support::fresh_knowledge`]). Running the pass again finds nothing more, unless
+//! lanes could not be compared within the allowance, as a remark says.
 //!
 //! Source: Muchnick, Advanced Compiler Design and Implementation, section 18.2.
 
@@ -132,7 +134,7 @@ fn make_constant_branches_plain(
             return;
         }
         let has_new_insts = view.func().insts.len() > insts_before;
-        // What was refused is looked at again.
+        // Refused branches are visited again.
         seen = (!has_new_insts && found.len() == count).then(|| Seen::new(cfg, dominators));
     }
 }
@@ -271,7 +273,7 @@ fn keep_last_exit(view: &mut View<'_>, block: Block, ret: Inst) {
     });
 }
 
-/// Blocks that no entry reaches go away. Gives whether there are any.
+/// Removes blocks that no entry reaches. Gives whether there are any.
 fn remove_unreachable_blocks(view: &mut View<'_>, cfg: &Cfg) -> bool {
     let kept = last_exit(view.func(), cfg);
     if let Some((block, ret)) = kept {

@@ -11,7 +11,7 @@
 //! branch if the join keeps other predecessors; `c` is a branch, and a side without blocks is
 //! nothing.
 //!
-//! 1. A [`Timeline`] gives the cycles of each line, from where the predicate is there to where the
+//! 1. A [`Timeline`] gives the cycles of each line, from where the predicate is ready to where the
 //!    join can go on without waiting for a result.
 //! 2. Other resident warps use the time in which one waits, so each of `n` warps costs the `n`th
 //!    part of it, but never less than it holds the scheduler. The launch tells `n`; without one it
@@ -91,12 +91,12 @@ pub struct Costs {
     pub before: f64,
     /// Expected, as straight code.
     pub after: f64,
-    /// Probability (0–1) that a warp that comes to the branch runs the true side, and the false side.
+    /// Probability (0–1) that a warp that reaches the branch runs the true side, and the false side.
     pub probabilities: [f64; 2],
 }
 
 impl CostModel {
-    /// The costs of a region whose branch is decided like that. `join_is_kept` says that the join keeps other ways in.
+    /// The costs of a region whose branch is decided like that. `join_is_kept`: the join keeps other predecessors.
     pub fn of(
         &self,
         func: &Function,
@@ -109,9 +109,9 @@ impl CostModel {
         let head: Vec<_> = func.block_insts(region.head).filter(|&inst| inst != region.branch).collect();
         head[head.len().saturating_sub(SEEN)..].iter().for_each(|&inst| start.issue(&func.insts[inst], true));
         start.wait_for(region.condition.reg);
-        let behind: Vec<_> = func.block_insts(region.join).take(SEEN).map(|inst| &func.insts[inst]).collect();
+        let after_join: Vec<_> = func.block_insts(region.join).take(SEEN).map(|inst| &func.insts[inst]).collect();
         let cost = |mut end: Timeline| {
-            end.let_go_on(behind.iter().copied());
+            end.wait_for_uses(after_join.iter().copied());
             end.cost_since(&start, self.warps)
         };
         let jump = InstData::branch(region.join);

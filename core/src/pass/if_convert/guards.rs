@@ -1,4 +1,4 @@
-//! The straight code that a region becomes: which guard each instruction gets, and what has to be computed for that.
+//! The straight code of a region: the guard of each instruction, and the predicates that guards need.
 //!
 //! ```text
 //! br p, a, b                       t1 = mov.pred p        the side overwrites p
@@ -9,14 +9,12 @@
 //!                                  @t3 y = mov.u32 1
 //! ```
 //!
-//! The conjunction of a branch's predicate `p` and a guard's `q` takes one instruction where both
-//! are plain, and one where both are negated: `!p & !q` is the negation of `p | q`, and a guard may
-//! be negated. A mixed one is told from one of these and an operand: `p & !q` is `p` where not both
-//! hold, `p ^ (p & q)`, and `q & !p` is where one holds and `p` does not, `(p | q) ^ p`. So a
-//! nested diamond takes two for both its sides, whichever side it is in. What has been computed is
-//! used again until the guard's register is overwritten.
-//!
-//! A comparison in the side itself, of which nobody outside reads the result, takes the branch's predicate into it:
+//! 1. Copy the branch's predicate `p` if a side overwrites it before its last instruction.
+//! 2. An instruction without a guard gets `p`, negated for the false side.
+//! 3. For an instruction with a guard on `q`, compute the conjunction: `p & q` in one instruction;
+//!    `!p & !q` as the negation of `p | q`; `p & !q` as `p ^ (p & q)`; `q & !p` as `(p | q) ^ p`.
+//!    Results are used again until `q` is overwritten, so a nested diamond takes two instructions.
+//! 4. A comparison of the side that nothing outside reads takes `p` into it, if guards read it:
 //!
 //! ```text
 //! br p, a, j
@@ -25,9 +23,8 @@
 //!    @!q y = mov.u32 2             @t1 y = mov.u32 2
 //! ```
 //!
-//! Then `q` implies `p`, and nothing has to be computed for its guards. What a further comparison
-//! combines with `q` implies `p` too, so that nests of any depth cost nothing more than their
-//! comparisons.
+//! Then `q` implies `p`, and its guards need no computation; neither do those of comparisons that
+//! are combined with `q`, so nests of any depth cost no more than their comparisons.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -234,7 +231,7 @@ impl Outside<'_> {
     }
 }
 
-/// How the result of a comparison is asked for behind it in its side, where nobody outside reads it.
+/// Forms in which the rest of a side reads the result of a comparison.
 #[derive(Clone, Copy, Default)]
 struct Wanted {
     /// As a guard, or to be combined with another comparison.
@@ -244,9 +241,9 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn after(func: &Function, comparison: &InstData, behind: &[Inst]) -> Wanted {
+    fn after(func: &Function, comparison: &InstData, rest: &[Inst]) -> Wanted {
         let mut wanted = Wanted::default();
-        for data in behind.iter().map(|&inst| &func.insts[inst]) {
+        for data in rest.iter().map(|&inst| &func.insts[inst]) {
             let guard = data.guard.filter(|guard| comparison.dsts.contains(&guard.reg));
             wanted.negated |= guard.is_some_and(|guard| guard.negated);
             wanted.plain |= guard.is_some_and(|guard| !guard.negated);

@@ -34,7 +34,7 @@ const BLOCK_WARPS: u32 = 8;
 enum Spread {
     /// Not inside a warp.
     Uniform,
-    /// By the order of the threads in a block.
+    /// In the order of the threads in a block.
     Ordered,
     /// Inside a warp, in every warp alike.
     Repeated,

@@ -126,7 +126,7 @@ fn walk<F>(
 pub struct AvailableCopies {
     cfg: Rc<Cfg>,
     dominators: Rc<Dominators>,
-    /// By register. Which registers have exactly one definition, a parameter's value on entry counted as one, is
+    /// States by register. Which registers have exactly one definition, a parameter's value on entry counted as one, is
     /// decided before the first block: definitions removed during the walk make no others true elsewhere.
     regs: Vec<RegState>,
     /// The first one is [`Knowledge::NONE`].
