@@ -149,7 +149,8 @@ fn add(list: &mut Vec<Reg>, others: &[Reg]) {
     };
     if !others.iter().all(is_known) {
         list.extend_from_slice(others);
-        list.sort_unstable();
+        // Two rising runs, which a stable sort merges.
+        list.sort();
         list.dedup();
     }
 }
