@@ -93,7 +93,7 @@ impl Pass for IfConvert {
             },
             Knob {
                 name: "divergence",
-                kind: KnobKind::Number { default: 0.25, min: 0.0, max: 1.0 },
+                kind: KnobKind::Number { default: 0.2, min: 0.0, max: 1.0 },
                 help: "Share of a divergent branch's executions in which lanes diverge, if no profile, launch or \
                        comparison of thread indices gives it.",
             },
