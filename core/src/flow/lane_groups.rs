@@ -20,9 +20,11 @@
 //! Branches of which the change says that all lanes go one way part nobody, and are not asked about.
 //!
 //! Cost: one walk over the region of each branch where lanes may part, and post-dominators of both graphs; nothing in
-//! functions without convergent operations.
+//! functions without convergent operations. In a tangle of gotos regions are as large as the function, so all walks
+//! together visit no more blocks than an [`Allowance`]; after that operations count as moved to other lanes.
 
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 use fixedbitset::FixedBitSet;
 
@@ -40,8 +42,31 @@ pub(crate) fn convergent_blocks(func: &Function) -> Option<FixedBitSet> {
     (!blocks.is_clear()).then_some(blocks)
 }
 
+/// Blocks that walks over regions may still visit.
+pub(crate) struct Allowance(Cell<usize>);
+
+impl Allowance {
+    /// Visits for each block of a function, beyond which nothing is compared.
+    const VISITS: usize = 2048;
+
+    /// The allowance of a run over a function.
+    pub fn of(func: &Function) -> Allowance {
+        Allowance(Cell::new(Allowance::VISITS * func.blocks.len()))
+    }
+
+    /// Is nothing left?
+    pub fn is_used_up(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    fn take(&self, visits: usize) {
+        self.0.set(self.0.get().saturating_sub(visits));
+    }
+}
+
 /// The lanes that convergent operations run with in a graph.
 pub(crate) struct LaneGroups<'a> {
+    allowance: &'a Allowance,
     convergent: &'a FixedBitSet,
     divergence: &'a Divergence,
     cfg: &'a Cfg,
@@ -50,13 +75,22 @@ pub(crate) struct LaneGroups<'a> {
 
 impl<'a> LaneGroups<'a> {
     /// Groups of a graph with the blocks that have convergent operations.
-    pub fn of(cfg: &'a Cfg, convergent: &'a FixedBitSet, divergence: &'a Divergence) -> LaneGroups<'a> {
-        LaneGroups { convergent, divergence, cfg, post_dominators: PostDominators::compute(cfg) }
+    pub fn of(
+        cfg: &'a Cfg,
+        convergent: &'a FixedBitSet,
+        divergence: &'a Divergence,
+        allowance: &'a Allowance,
+    ) -> LaneGroups<'a> {
+        allowance.take(cfg.block_count());
+        LaneGroups { allowance, convergent, divergence, cfg, post_dominators: PostDominators::compute(cfg) }
     }
 
     /// Do all of them run with the same lanes in another graph? Lanes part at no block in `settled`.
     pub fn are_kept_by(&self, after: &Cfg, settled: &[Block]) -> bool {
-        let after = LaneGroups::of(after, self.convergent, self.divergence);
+        if self.allowance.is_used_up() {
+            return false;
+        }
+        let after = LaneGroups::of(after, self.convergent, self.divergence, self.allowance);
         let parts_lanes = |block: &Block| {
             let targets = self.cfg.successors(*block);
             targets.len() > 1 && self.divergence.is_divergent_branch(*block) && !settled.contains(block)
@@ -65,8 +99,20 @@ impl<'a> LaneGroups<'a> {
         after.cfg.reverse_postorder().iter().filter(|block| parts_lanes(block)).all(|&branch| {
             let mut region = self.region(branch);
             region.retain(|&block| after.cfg.is_reachable(block));
-            region == after.region(branch) && (region.is_empty() || self.sides(branch) == after.sides(branch))
+            let is_same = region == after.region(branch);
+            is_same && (region.is_empty() || self.sides(branch) == after.sides(branch)) && !self.allowance.is_used_up()
         })
+    }
+
+    /// Does any convergent operation depend on the sides that lanes take at a branch?
+    pub fn depend_on(&self, branch: Block) -> bool {
+        let is_compared = || !self.region(branch).is_empty() || self.allowance.is_used_up();
+        self.divergence.is_divergent_branch(branch) && is_compared()
+    }
+
+    /// Is a block taken for the end of an endless loop, as if control could leave the function there?
+    pub fn ends_endless_loop(&self, block: Block) -> bool {
+        self.post_dominators.endless_loop_ends().contains(&block)
     }
 
     /// The convergent blocks of a branch's region, rising.
@@ -81,7 +127,10 @@ impl<'a> LaneGroups<'a> {
         if work.iter().all(|target| *target == work[0]) {
             return found;
         }
-        while let Some(block) = work.pop() {
+        while let Some(block) = work.pop()
+            && !self.allowance.is_used_up()
+        {
+            self.allowance.take(1);
             if !seen.put(block.as_u32() as usize) {
                 if self.convergent.contains(block.as_u32() as usize) {
                     found.push(block);

@@ -1,4 +1,4 @@
-//! Data flow through a function: one solver, and the problems that every pass shares.
+//! Data flow through a function: the problems that every pass shares.
 //!
 //! ```text
 //! Joins           where different definitions of a register meet
@@ -22,19 +22,17 @@ mod liveness;
 mod nans;
 mod reaching;
 mod register_accesses;
-mod solver;
 mod uses;
 mod values;
 mod vectors;
 
 pub(crate) use dependences::Dependences;
 pub use divergence::{Cause, Divergence, DivergenceInput, Explanation, Source, Subject};
-pub(crate) use lane_groups::{LaneGroups, convergent_blocks};
+pub(crate) use lane_groups::{Allowance, LaneGroups, convergent_blocks};
 pub use liveness::Liveness;
 pub(crate) use nans::FloatResults;
 pub use reaching::{ReachingDefinition, ReachingDefinitions};
 pub(crate) use register_accesses::RegisterAccesses;
-pub use solver::{Direction, FactSink, Problem, Silent, Solution, solve};
 pub use uses::{ValueUse, ValueUses};
 pub use values::{Definition, JoinArg, Value, ValueNames, Values};
 pub(crate) use vectors::{Elements, Seedbeds, VectorInput, vectors};

@@ -12,10 +12,17 @@
 //! Each of the four opens work for the others: a copied constant folds, a folded predicate settles a branch, an
 //! unreachable block takes definitions with it, and a register with one definition left can be copied further.
 //!
-//! Sound because each part is. Every round but the last makes the program smaller or its operands more constant; rounds
-//! are counted all the same, and reaching `max_rounds` is said in a remark. Otherwise running the pass again finds
-//! nothing more. That is variant A. Variant B goes on only while a round saves a share of what the function costs, 0.25
-//! unless told otherwise, and says so in a remark when it stops before all is found.
+//! 1. A round folds and copies in one walk, removes dead code and simplifies the graph.
+//! 2. The pass ends, also inside a round, as soon as each part would find nothing: it has found
+//!    nothing since the last change of another part.
+//! 3. Variant A goes on until then. Variant B goes on only while a round saves a share of what the
+//!    function costs, 0.25 unless told otherwise; a remark says that it stopped before all is found.
+//! 4. Both end after `max_rounds`, with a remark.
+//!
+//! Sound because each part is. Every round but the last makes the program smaller or its operands more constant.
+//! Unless a remark says why not, running the pass again finds nothing more.
+//!
+//! Cost: linear in the function for each round. Simplifications of all rounds share one allowance for comparing lanes.
 //!
 //! Source: ptxas page, GeneralOptimize.
 
@@ -24,8 +31,9 @@ use alloc::format;
 use super::const_fold::Folding;
 use super::copy_prop;
 use super::dce::Dce;
-use super::simplify_cfg::SimplifyCfg;
+use super::simplify_cfg::simplify;
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
+use crate::flow::Allowance;
 use crate::ir::Function;
 use crate::machine::{Machine, OpClass};
 use crate::pass::support::available_copies::walk_with_copies;
@@ -64,14 +72,18 @@ impl Pass for GeneralOptimize {
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let max_rounds = settings.knobs.integer("max_rounds");
         let least_share = (settings.knobs.choice("variant") == "B").then(|| settings.knobs.number("share"));
+        let allowance = Allowance::of(view.func());
+        // Parts in a row that would find nothing if they ran now.
+        let mut settled = 0;
         for _ in 0..max_rounds {
-            let before = view.rewrites();
             let cost_before = least_share.map(|_| issue_cycles(view.func()));
-            propagate_and_fold(view, settings);
-            run_part::<Dce>(view, settings)?;
-            run_part::<SimplifyCfg>(view, settings)?;
-            if view.rewrites() == before {
-                return Ok(());
+            for part in [Part::Fold, Part::Remove, Part::Simplify] {
+                let before = view.rewrites();
+                part.run(view, settings, &allowance)?;
+                settled = if view.rewrites() == before { settled + 1 } else { u32::from(part.is_exhaustive()) };
+                if settled == PARTS {
+                    return Ok(());
+                }
             }
             if let (Some(least_share), Some(cost_before)) = (least_share, cost_before) {
                 let cost = issue_cycles(view.func());
@@ -132,7 +144,35 @@ fn propagate_and_fold(view: &mut View<'_>, settings: &Settings) {
     folding.finish_walk(view);
 }
 
-fn run_part<P: Pass>(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
-    let settings = Settings { knobs: KnobValues::defaults(P::INFO.knobs), ..settings.clone() };
-    P::run(view, &settings)
+/// Parts of a round, in order.
+#[derive(Clone, Copy)]
+enum Part {
+    /// Copy propagation and constant folding.
+    Fold,
+    /// Dead code elimination.
+    Remove,
+    /// Graph simplification.
+    Simplify,
+}
+
+/// Number of parts.
+const PARTS: u32 = 3;
+
+impl Part {
+    fn run(self, view: &mut View<'_>, settings: &Settings, allowance: &Allowance) -> Result<(), PassError> {
+        match self {
+            Part::Fold => propagate_and_fold(view, settings),
+            Part::Remove => {
+                let knobs = KnobValues::defaults(Dce::INFO.knobs);
+                Dce::run(view, &Settings { knobs, ..settings.clone() })?;
+            }
+            Part::Simplify => simplify(view, allowance),
+        }
+        Ok(())
+    }
+
+    /// Does it find nothing if it runs again at once?
+    fn is_exhaustive(self) -> bool {
+        !matches!(self, Part::Fold)
+    }
 }

@@ -4,27 +4,29 @@
 //! n1: p = mov.pred 1             n1: p = mov.pred 1
 //!     br p, n2, n3                   a = …
 //! n2: br n4                ──▶       ret a
-//! n3: …                          (n3 cannot be reached, n2 is empty, n4 has one predecessor)
+//! n3: …                          (n3 is unreachable, n2 is empty, n4 has one predecessor)
 //! n4: a = …
 //!     ret a
 //! ```
 //!
-//! Four rules, in this order, the first one again and again, and all again until none fires:
-//! - `constant-branch`: a branch whose predicate or index is known here, or whose targets are all one, becomes plain;
-//! - `unreachable`: a block that no entry reaches goes away;
-//! - `empty-block`: a block that only branches on is left out by those who went there;
-//! - `merge`: a block with one successor takes in that successor if it is its only predecessor.
+//! 1. `constant-branch`: make a branch plain if its predicate or index is known, or all its targets
+//!    are one; repeat until no branch is left.
+//! 2. `unreachable`: remove blocks that no entry reaches.
+//! 3. `empty-block`: send the predecessors of a block that only jumps to its target.
+//! 4. `merge`: append a block's only successor if the block is its only predecessor.
+//! 5. Repeat all while 2 or 3 fire.
 //!
 //! Sound because no instruction is executed by other lanes, more often, less often or in another
 //! order than before; only branches disappear. Lanes may meet earlier in a smaller graph, so the
 //! first and the third rule ask whether operations across lanes still run with the same lanes
-//! ([`crate::flow`]'s `LaneGroups`). Blocks where control enters from outside stay, and so does one
-//! `ret` of the last exit, because callers name a place to go on for each. What read a register
-//! that only the paths gone assigned goes on reading zero; see [`crate::pass::support::last_assignment`].
+//! ([`LaneGroups`]). Entries stay, and so does one `ret` of the last exit, because callers name a
+//! place to go on for each. Reads of a register that only removed paths assigned still read zero; see
+//! [`crate::pass::support::last_assignment`].
 //!
-//! A round is linear in blocks and instructions; each round but the last removes an edge or a
-//! block. Where edges were taken away, branches are looked for again only where more can be known
-//! ([`crate::pass::support::fresh_knowledge`]). Running the pass again finds nothing more.
+//! Cost: O(n) a round; each round but the last removes an edge or a block. After edges were removed,
+//! only blocks where more can be known are visited again
+//! ([`crate::pass::support::fresh_knowledge`]). Running the pass again finds nothing more, unless
+//! lanes could not be compared within the allowance, as a remark says.
 //!
 //! Source: Muchnick, Advanced Compiler Design and Implementation, section 18.2.
 
@@ -33,11 +35,10 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
-use fixedbitset::FixedBitSet;
 
 use super::{Pass, PassError, PassInfo, Settings};
-use crate::flow::{LaneGroups, convergent_blocks};
-use crate::graph::{Cfg, PostDominators};
+use crate::flow::{Allowance, LaneGroups, convergent_blocks};
+use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, InstData, Op, Operand};
 use crate::pass::support::available_copies::{AvailableCopies, Source, walk_part_with_copies};
 use crate::pass::support::branch_slice::BranchSlice;
@@ -64,22 +65,29 @@ impl Pass for SimplifyCfg {
     };
 
     fn run(view: &mut View<'_>, _: &Settings) -> Result<(), PassError> {
-        let mut doubt = Doubt::default();
-        let mut refused = BTreeSet::new();
-        let slice = BranchSlice::of(view.func());
-        loop {
-            make_constant_branches_plain(view, &slice, &mut doubt, &mut refused);
-            let cfg = view.cfg();
-            let has_unreachable_blocks = remove_unreachable_blocks(view, &cfg);
-            let has_empty_blocks = leave_out_empty_blocks(view, &cfg, &mut refused);
-            // The graph is computed again only where the next rule could not tell from this one:
-            // unreachable blocks that went away are still in it.
-            let cfg = if has_empty_blocks { view.cfg() } else { cfg };
-            merge_straight_lines(view, &cfg, |_| true);
-            // Merged blocks know what they knew as neighbours, so merging alone shows no branch in another light.
-            if !has_unreachable_blocks && !has_empty_blocks {
-                return Ok(());
-            }
+        let allowance = Allowance::of(view.func());
+        simplify(view, &allowance);
+        Ok(())
+    }
+}
+
+/// Simplifies a graph, once or again after other passes, with one allowance for all.
+pub(super) fn simplify(view: &mut View<'_>, allowance: &Allowance) {
+    let mut doubt = Doubt::default();
+    let mut refused = BTreeSet::new();
+    let slice = BranchSlice::of(view.func());
+    loop {
+        make_constant_branches_plain(view, &slice, allowance, &mut doubt, &mut refused);
+        let cfg = view.cfg();
+        let has_unreachable_blocks = remove_unreachable_blocks(view, &cfg);
+        let has_empty_blocks = leave_out_empty_blocks(view, &cfg, allowance, &mut refused);
+        // The graph is computed again only where the next rule could not tell from this one:
+        // unreachable blocks that went away are still in it.
+        let cfg = if has_empty_blocks { view.cfg() } else { cfg };
+        merge_straight_lines(view, &cfg, |_| true);
+        // Merged blocks know what they knew as neighbours, so merging alone shows no branch in another light.
+        if !has_unreachable_blocks && !has_empty_blocks {
+            return;
         }
     }
 }
@@ -99,6 +107,7 @@ struct Constant {
 fn make_constant_branches_plain(
     view: &mut View<'_>,
     slice: &BranchSlice,
+    allowance: &Allowance,
     doubt: &mut Doubt,
     refused: &mut BTreeSet<Inst>,
 ) {
@@ -115,7 +124,7 @@ fn make_constant_branches_plain(
             "the visited part lacks an instruction that decides about a branch"
         );
         let count = found.len();
-        let found = keep_lane_groups(view, &cfg, found, refused);
+        let found = keep_lane_groups(view, &cfg, found, allowance, refused);
         if found.is_empty() {
             return;
         }
@@ -125,7 +134,7 @@ fn make_constant_branches_plain(
             return;
         }
         let has_new_insts = view.func().insts.len() > insts_before;
-        // What was refused is looked at again.
+        // Refused branches are visited again.
         seen = (!has_new_insts && found.len() == count).then(|| Seen::new(cfg, dominators));
     }
 }
@@ -135,6 +144,7 @@ fn keep_lane_groups(
     view: &mut View<'_>,
     cfg: &Cfg,
     found: Vec<Constant>,
+    allowance: &Allowance,
     refused: &mut BTreeSet<Inst>,
 ) -> Vec<Constant> {
     if found.is_empty() {
@@ -142,7 +152,7 @@ fn keep_lane_groups(
     }
     let Some(convergent) = convergent_blocks(view.func()) else { return found };
     let divergence = view.divergence();
-    let groups = LaneGroups::of(cfg, &convergent, &divergence);
+    let groups = LaneGroups::of(cfg, &convergent, &divergence, allowance);
     let are_kept_by = |branches: &[Constant]| {
         let changed = branches.iter().map(|branch| (branch.block, vec![branch.target])).collect();
         let settled: Vec<Block> = branches.iter().map(|branch| branch.block).collect();
@@ -163,10 +173,11 @@ fn keep_lane_groups(
             let module = view.module();
             view.miss(|func| {
                 let (text, name) = (instruction_text(module, func, inst), &func.blocks[target].name);
-                let message = format!(
-                    "kept `{text}`, although it always goes to `{name}`: lanes would reconverge earlier, and an \
-                     operation across lanes would run with others"
-                );
+                let why = match allowance.is_used_up() {
+                    true => "too large a tangle of branches to compare the lanes of operations across lanes",
+                    false => "lanes would reconverge earlier, and an operation across lanes would run with others",
+                };
+                let message = format!("kept `{text}`, although it always goes to `{name}`: {why}");
                 Remark::missed("constant-branch", block, message).at(inst).with("target", Fact::Block(target))
             });
         }
@@ -262,7 +273,7 @@ fn keep_last_exit(view: &mut View<'_>, block: Block, ret: Inst) {
     });
 }
 
-/// Blocks that no entry reaches go away. Gives whether there are any.
+/// Removes blocks that no entry reaches. Gives whether there are any.
 fn remove_unreachable_blocks(view: &mut View<'_>, cfg: &Cfg) -> bool {
     let kept = last_exit(view.func(), cfg);
     if let Some((block, ret)) = kept {
@@ -288,10 +299,16 @@ fn remove_unreachable_blocks(view: &mut View<'_>, cfg: &Cfg) -> bool {
 
 /// Predecessors of an empty block go where it goes. Postorder settles a row of empty blocks from its end, so each
 /// branch is redirected once for every block that it leaves out. Gives whether there are any.
-fn leave_out_empty_blocks(view: &mut View<'_>, cfg: &Cfg, refused: &mut BTreeSet<Inst>) -> bool {
+///
+/// Without an empty block, all others post-dominate each other as before, and a search visits them in the same order.
+/// So lanes that part meet where they met, with two exceptions: two sides of a branch become one, or an endless loop
+/// loses its last block, which counts as its end. These blocks stay where operations across lanes may be concerned.
+fn leave_out_empty_blocks(view: &mut View<'_>, cfg: &Cfg, allowance: &Allowance, refused: &mut BTreeSet<Inst>) -> bool {
     let before = view.rewrites();
     let convergent = convergent_blocks(view.func());
-    let has_endless_loops = convergent.is_some() && !PostDominators::compute(cfg).endless_loop_ends().is_empty();
+    let divergence = convergent.is_some().then(|| view.divergence());
+    let groups = convergent.as_ref().zip(divergence.as_deref());
+    let groups = groups.map(|(convergent, divergence)| LaneGroups::of(cfg, convergent, divergence, allowance));
     // What comes to a block besides the graph's predecessors, because of blocks that were left out.
     let mut redirected: BTreeMap<Block, Vec<Block>> = BTreeMap::new();
     for block in cfg.postorder() {
@@ -301,12 +318,14 @@ fn leave_out_empty_blocks(view: &mut View<'_>, cfg: &Cfg, refused: &mut BTreeSet
         }
         let mut coming: Vec<Block> = reachable_predecessors(cfg, block).collect();
         coming.extend(redirected.remove(&block).unwrap_or_default());
-        if let Some(convergent) = &convergent
-            && (has_endless_loops || coming.iter().any(|&from| joins_sides(view, from, block, target)))
-            && !groups_are_kept_without(view, convergent, block, target)
-        {
-            tell_regrouping(view, block, target, refused);
-            continue;
+        if let Some(groups) = &groups {
+            let joins_sides = |&&from: &&Block| joins_sides(view, from, block, target);
+            let is_needed = groups.ends_endless_loop(block)
+                || coming.iter().filter(joins_sides).any(|&from| groups.depend_on(from));
+            if is_needed {
+                tell_regrouping(view, block, target, refused);
+                continue;
+            }
         }
         let mut rewrite = view.rewrite(|func| {
             let (name, target_name) = (&func.blocks[block].name, &func.blocks[target].name);
@@ -331,15 +350,6 @@ fn leave_out_empty_blocks(view: &mut View<'_>, cfg: &Cfg, refused: &mut BTreeSet
 fn joins_sides(view: &View<'_>, from: Block, empty: Block, target: Block) -> bool {
     let targets = view.func().successors(from);
     targets.contains(&target) && targets.iter().any(|other| ![empty, target].contains(other))
-}
-
-/// Do operations across lanes run with the same lanes when an empty block is left out?
-fn groups_are_kept_without(view: &mut View<'_>, convergent: &FixedBitSet, empty: Block, target: Block) -> bool {
-    let (cfg, divergence) = (view.cfg(), view.divergence());
-    let replaced = |&to: &Block| if to == empty { target } else { to };
-    let predecessors = reachable_predecessors(&cfg, empty);
-    let changed = predecessors.map(|from| (from, cfg.successors(from).iter().map(replaced).collect())).collect();
-    LaneGroups::of(&cfg, convergent, &divergence).are_kept_by(&cfg.with_targets(&changed), &[])
 }
 
 /// Says once why an empty block stays.

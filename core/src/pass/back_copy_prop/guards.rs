@@ -1,24 +1,21 @@
 //! The three guards of backward copy propagation, for `to = mov from`.
 //!
 //! 1. The copy is the only reader of the value in `from`, and one definition makes that value.
-//! 2. The definition can write `to`: it is an instruction that the language leaves free to, the types are the same, it
-//!    stands under the copy's guard, and it does not write `to` already.
-//! 3. Nothing reads or writes `to` between the definition and the copy.
+//! 2. The definition can write `to`: its opcode leaves the register free, the types are the same, it
+//!    has the copy's guard, and it does not write `to` already.
+//! 3. Nothing reads or writes `to` between the definition and the copy. In one block, that is a look
+//!    at one row of [`Touches`]. Across blocks, a backward search from the copy's block to the
+//!    definition's finds no block that touches `to`; and where control leaves these blocks, a forward
+//!    search finds `to` dead. Both give up after [`MAX_BLOCKS`] blocks.
 //!
-//! The third is a look at one row of [`Touches`] where both stand in one block. Across blocks the
-//! copy's block is searched backwards to the definition's: no block on the way may touch `to`. And
-//! where control leaves the way, `to` must be dead: that search goes forwards until `to` is
-//! written. Both give up after [`MAX_BLOCKS`] blocks.
+//! Answers are about the program before the walk. Renaming inside one block changes no answer that a
+//! backward walk asks for later. Renaming across blocks makes `to` live in between, so such a
+//! register waits for the next walk.
 //!
-//! Answers are about the program as it was when the walk began. Renaming inside one block leaves
-//! every answer true that a backward walk asks for later. Across blocks it makes `to` live on the
-//! way, so such a register is set aside until the next walk.
-//!
-//! The next walk needs no new names for values: a copy that is gone was the only reader of one
-//! value, and whoever reads what the copy made reads that value now. Only the rows of its registers
-//! are others. What may be left over is a reader of such a register's other values, a join or a
-//! guarded write: where a copy is refused for several readers of one, the values are named anew at
-//! the end.
+//! The next walk needs no new value names: a removed copy was the only reader of one value, and the
+//! readers of its result read that value now. Only the rows of its registers change. Left over may be
+//! a reader of such a register's other values, a join or a guarded write: if a copy is refused for
+//! several readers of one of these, values are named anew at the end.
 //!
 //! Source: ptxas page, phase 83.
 
@@ -39,7 +36,7 @@ use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, Op, Reg};
 use crate::view::View;
 
-/// Blocks that are looked at on the way from a definition to a copy, and as many again beside it.
+/// More blocks between a definition and a copy are not searched, nor more beside them.
 const MAX_BLOCKS: usize = 64;
 
 /// A destination that may be renamed.
@@ -298,14 +295,14 @@ impl Guards {
                 Some(inst) => Err(Refusal::UnderWay(Some(inst))),
             };
         }
-        // Other lanes keep what they had in `to`, on all paths that do not come to the copy, too.
+        // Other lanes keep what they had in `to`, also on paths that do not reach the copy.
         if func.insts[copy].guard.is_some() {
             return Err(Refusal::OtherGuard);
         }
         if self.set_aside.contains(to.index()) {
             return Err(Refusal::SetAside);
         }
-        if let Some(inst) = self.touches.last_behind(to, found.inst, defined_in) {
+        if let Some(inst) = self.touches.last_after(to, found.inst, defined_in) {
             return Err(Refusal::UnderWay(Some(inst)));
         }
         let way = self.way((defined_in, block, copy), to)?;

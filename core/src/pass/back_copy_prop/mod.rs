@@ -1,4 +1,4 @@
-//! Backward copy propagation: what computes a value writes it where a copy would have put it.
+//! Backward copy propagation: a definition writes the register into which a copy would have put its result.
 //!
 //! ```text
 //! r1 = add.u32 a, b                       r3 = add.u32 a, b
@@ -7,23 +7,24 @@
 //! st.global.u32 x[0], r3
 //! ```
 //!
-//! Blocks are visited in reverse postorder, their instructions last to first, so that a chain of
-//! copies collapses in one walk: `r3 = r2` makes `r3 = r1` of the copy before it, which then gives
-//! its name to the addition. A copy goes away where three [guards](guards) hold: it alone reads
-//! what it copies, that has one definition which can write the other register just as well, and
-//! nothing on the way reads or writes that other register.
+//! 1. Visit blocks in reverse postorder, their instructions last to first, so that a chain of copies
+//!    collapses in one walk: `r3 = r2` makes `r3 = r1` of the copy before it, which then renames the
+//!    result of the addition.
+//! 2. Remove a copy if three [guards](guards) hold: it is the only reader of its source's value; one
+//!    definition makes that value and can write the other register just as well; and nothing in
+//!    between reads or writes the other register.
+//! 3. Repeat for copies that removals have opened, at most [`MAX_ROUNDS`] times. If the last walk
+//!    removed something, a remark says that running the pass again may find more.
 //!
-//! Sound because the register that is written earlier holds, between its new write and the place of the copy, a value
-//! that nobody asked for, and afterwards what the copy would have put there. The other register loses a value that only
-//! the copy read.
+//! Sound because the register that is written earlier holds a dead value between its new write and
+//! the copy's place, and after that the value that the copy would have put there. The other register
+//! loses a value that only the copy read.
 //!
-//! Cost: the names of all values, which serve all walks but for rare cases; then a binary search a
-//! copy, and a few dozens where it stands in another block than what it copies. What one copy's
-//! removal opens for others is found by another walk, at most [`MAX_ROUNDS`] of them. If that many
-//! found work, running the pass again may find more, and a remark says so.
+//! Cost: the names of all values, which mostly serve all walks; then a binary search for each copy,
+//! and a few dozens for one in another block than its definition.
 //!
-//! Off unless it is asked for, as in ptxas: it changes definitions, where forward propagation only changes reads, and
-//! leaves less for passes that follow to recognise; most of what it finds `copy-prop` and `dce` have found before.
+//! Off by default, as in ptxas: the pass changes definitions, where forward propagation only changes reads, and leaves
+//! less for later passes to recognise; `copy-prop` and `dce` have found most of it before.
 //!
 //! Source: ptxas page, phases 82 (AdvancedPhaseBackPropVReg) and 83 (OriBackCopyPropagate).
 

@@ -136,8 +136,8 @@ impl Touches {
         self.last_within(reg, after, self.places[before.index()])
     }
 
-    /// The last one behind an instruction in its block.
-    pub fn last_behind(&self, reg: Reg, after: Inst, block: Block) -> Option<Inst> {
+    /// The last one after an instruction in its block.
+    pub fn last_after(&self, reg: Reg, after: Inst, block: Block) -> Option<Inst> {
         self.last_within(reg, after, self.ends[block.index()].1 + 1)
     }
 

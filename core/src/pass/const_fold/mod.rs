@@ -8,18 +8,20 @@
 //! n2: @p e = mov.u32 7             n2: e = mov.u32 7       n2 is only reached where p holds
 //! ```
 //!
-//! An instruction whose operands are all constants becomes a `mov` of what the simulator computes
-//! for it: there is one arithmetic in this project. An identity is applied where it holds for every
-//! operand value to the bit; float identities that hold only for real numbers need the fast-math
-//! licence, and those that would keep a NaN's bits, which arithmetic does not, ask whether the
-//! operand is a result itself. A guard whose value is known on this path is dropped, or takes its
-//! instruction with it; see [`crate::pass::support::last_assignment`] for those who read what that would have
-//! written.
+//! 1. Walk over the dominator tree with the copies and branch outcomes that hold at each place.
+//! 2. Replace an instruction with constant operands by a `mov` of the simulator's result: there is
+//!    one arithmetic in this project.
+//! 3. Apply an [identity](identities) that holds for every operand value to the bit. Float identities
+//!    of real numbers need the fast-math licence; those that would keep a NaN's bits, which
+//!    arithmetic does not, need an operand that is a result itself.
+//! 4. Drop a guard that holds on this path, and remove an instruction whose guard does not; reads
+//!    that lose their last assignment get a zero ([`crate::pass::support::last_assignment`]).
+//! 5. Walk again after a removal.
 //!
-//! One walk over the dominator tree, a constant number of steps an instruction; another one only
-//! after a guard that never holds took its instruction with it. The pass does not carry constants
-//! from a definition to its uses, that is `copy-prop`'s work; together they are run by
-//! `general-optimize`. Running it again finds nothing more.
+//! Sound because each replacement computes the same bits.
+//!
+//! Cost: a constant number of steps for each instruction and walk. Constants reach the uses of a
+//! definition by `copy-prop`; `general-optimize` runs both. Running the pass again finds nothing more.
 //!
 //! Source: Muchnick, sections 12.1 and 12.3; IEEE 754-2019 for what holds of floats.
 
@@ -53,7 +55,7 @@ impl Pass for ConstFold {
     };
 
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
-        // An instruction that goes away may leave its register with one definition, which tells more elsewhere.
+        // A removed instruction may leave its register with one definition, which tells more elsewhere.
         let mut folding = Folding::new(settings);
         while walk(view, &mut folding) {}
         Ok(())
@@ -143,7 +145,7 @@ impl<'a> Folding<'a> {
         !never_run.is_empty()
     }
 
-    /// A guard that is known to hold is dropped; an instruction whose guard never holds goes away.
+    /// A guard that is known to hold is dropped; an instruction whose guard never holds is removed.
     fn settle_guard(&mut self, view: &mut View<'_>, copies: &AvailableCopies, block: Block, inst: Inst) {
         let data = &view.func().insts[inst];
         let Some(guard) = data.guard else { return };

@@ -21,20 +21,20 @@
 //! Source: Aho, Lam, Sethi, Ullman, section 9.1.5, extended to guards as the ptxas page describes `OriCopyProp`.
 
 mod reaching;
+mod replacer;
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use cranelift_entity::{PrimaryMap, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::ir::{
-    Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Module, Op, Operand, Reg, Type,
-};
-use crate::pass::support::available_copies::{AvailableCopies, CopyReads, Source, walk_with_copies_by};
+use crate::ir::{Block, Function, Inst, InstData, Module, Reg};
+use crate::pass::support::available_copies::{AvailableCopies, Source, walk_with_copies_by};
 use crate::text::{constant_text, instruction_text};
 use crate::trace::{Fact, Remark};
 use crate::view::View;
+use replacer::{Changed, Found, Refusal, Replacer};
 
 /// See the file's head.
 pub struct CopyProp;
@@ -114,12 +114,12 @@ impl Pass for CopyProp {
         let (mut left, mut left_global) = (budget("CopyPropBudget"), budget("CopyPropGlobalBudget"));
         let is_forced = knobs.switch("CopyPropForceGlobal");
         let joins_complementary = knobs.switch("LateCopyPropComplPred");
-        let look = AvailableCopies::reads_if_any;
+        let look = |copies: &AvailableCopies, data: &InstData| copies.reads_copy(data).then_some(());
         loop {
-            walk_with_copies_by(view, joins_complementary, look, |view, copies, (block, inst), reads| {
+            walk_with_copies_by(view, joins_complementary, look, |view, copies, (block, inst), ()| {
                 if left > 0 {
                     rules.other_blocks = is_forced || left_global > 0;
-                    let changed = propagate_into(view, copies, (block, inst), reads, rules);
+                    let changed = propagate_into(view, copies, (block, inst), rules);
                     left -= u64::from(changed.any);
                     left_global = left_global.saturating_sub(u64::from(changed.from_other_block));
                 }
@@ -170,18 +170,10 @@ impl Rules<'_> {
     }
 }
 
-/// Change of an instruction.
-#[derive(Clone, Copy, Default)]
-struct Changed {
-    any: bool,
-    /// Was one of the copies made in another block?
-    from_other_block: bool,
-}
-
 /// Replaces what one instruction reads.
 pub(super) fn visit(view: &mut View<'_>, copies: &AvailableCopies, block: Block, inst: Inst) {
-    if let Some(reads) = copies.reads_if_any(&view.func().insts[inst]) {
-        propagate_into(view, copies, (block, inst), reads, Rules::ALL);
+    if copies.reads_copy(&view.func().insts[inst]) {
+        propagate_into(view, copies, (block, inst), Rules::ALL);
     }
 }
 
@@ -191,7 +183,6 @@ fn propagate_into(
     view: &mut View<'_>,
     copies: &AvailableCopies,
     (block, inst): (Block, Inst),
-    reads: CopyReads,
     rules: Rules<'_>,
 ) -> Changed {
     let mut changed = Changed::default();
@@ -202,15 +193,7 @@ fn propagate_into(
     if view.is_traced() {
         // Tried on a copy first, because reasons are given before anything changes.
         let func = view.func();
-        Replacer {
-            reg_types: &func.reg_types,
-            copies,
-            guard: None,
-            rules,
-            hearer: &mut found,
-            changed: Changed::default(),
-        }
-        .replace(&mut func.insts[inst].clone(), reads);
+        Replacer::new(&func.reg_types, copies, rules, Some(&mut found)).replace(&mut func.insts[inst].clone());
         tell_refusals(view, block, inst, &found.refused);
         if found.replaced.is_empty() {
             return changed;
@@ -218,9 +201,7 @@ fn propagate_into(
     }
     let module = view.module();
     view.rewrite(|func| explain(module, func, block, inst, &found.replaced)).update_reads(inst, |data, reg_types| {
-        let replacer =
-            Replacer { reg_types, copies, guard: None, rules, hearer: &mut Nobody, changed: Changed::default() };
-        changed = replacer.replace(data, reads);
+        changed = Replacer::new(reg_types, copies, rules, None).replace(data);
         changed.any
     });
     changed
@@ -241,48 +222,6 @@ fn tell_end_of_budget(view: &mut View<'_>, name: &str) {
             Remark::missed("budget", entry, message).with("knob", Fact::Text(name.into()))
         });
     }
-}
-
-/// Finding for one instruction.
-#[derive(Default)]
-struct Found {
-    /// Registers that it read through a copy.
-    replaced: Vec<(Reg, Source)>,
-    /// Registers that it goes on reading although they are copies.
-    refused: Vec<Refusal>,
-}
-
-struct Refusal {
-    copy: Reg,
-    source: Source,
-    was_overwritten: bool,
-}
-
-/// Listener for findings.
-trait Hearer {
-    const HEARS: bool;
-    fn replaced(&mut self, copy: Reg, source: Source);
-    fn refused(&mut self, refusal: Refusal);
-}
-
-impl Hearer for Found {
-    const HEARS: bool = true;
-
-    fn replaced(&mut self, copy: Reg, source: Source) {
-        self.replaced.push((copy, source));
-    }
-
-    fn refused(&mut self, refusal: Refusal) {
-        self.refused.push(refusal);
-    }
-}
-
-struct Nobody;
-
-impl Hearer for Nobody {
-    const HEARS: bool = false;
-    fn replaced(&mut self, _: Reg, _: Source) {}
-    fn refused(&mut self, _: Refusal) {}
 }
 
 fn tell_refusals(view: &mut View<'_>, block: Block, inst: Inst, refusals: &[Refusal]) {
@@ -335,211 +274,5 @@ fn source_text(func: &Function, copy: Reg, source: Source) -> String {
     match source {
         Source::Reg(reg) => func.regs[reg].name.clone(),
         Source::Const(bits) => constant_text(bits, func.reg_types[copy]),
-    }
-}
-
-/// Lets one instruction read what was copied.
-struct Replacer<'a, H> {
-    reg_types: &'a PrimaryMap<Reg, Type>,
-    copies: &'a AvailableCopies,
-    /// Guard of the reader.
-    guard: Option<Guard>,
-    rules: Rules<'a>,
-    hearer: &'a mut H,
-    changed: Changed,
-}
-
-impl<H: Hearer> Replacer<'_, H> {
-    /// Gives what was replaced; `reads` tells where to look. What was copied may be a copy under
-    /// this guard, though it was none where it was copied, so each place is looked at again until
-    /// it is none. That ends, since what was copied was written before its copy. The guard goes
-    /// first: copies that hold under it are known by what it was copied from.
-    fn replace(mut self, data: &mut InstData, reads: CopyReads) -> Changed {
-        let mut any = false;
-        if reads.guard()
-            && let Some(guard) = &mut data.guard
-        {
-            while self.replace_register(&mut guard.reg, |_, _| true) {
-                any = true;
-            }
-        }
-        self.guard = data.guard;
-        reads.for_each_operand(data.args.len(), |index| {
-            while self.replace_operand(data, index) {
-                any = true;
-            }
-        });
-        Changed { any, ..self.changed }
-    }
-
-    #[inline]
-    fn replace_operand(&mut self, data: &mut InstData, index: usize) -> bool {
-        // What an opaque instruction may take is not known, nor which of its registers have to be the same.
-        if data.opcode.op == Op::Ptx {
-            return false;
-        }
-        match &mut data.args[index] {
-            Operand::Reg(reg) => {
-                let copy = *reg;
-                let Some(source) = self.source(copy) else { return false };
-                // What has the copy's type fits wherever the copy stands; what may stand there is mostly not asked.
-                if let Source::Reg(from) = source
-                    && self.reg_types[from] == self.reg_types[copy]
-                {
-                    *reg = from;
-                    self.note(copy);
-                    self.hearer.replaced(copy, source);
-                    return true;
-                }
-                let is_taken = match source {
-                    Source::Const(bits) => data.takes_constant(index, bits),
-                    Source::Reg(_) => true,
-                };
-                let kind = data.arg_kind(index).filter(|_| is_taken);
-                let Some(operand) = self.fitting(copy, source, kind) else { return false };
-                data.args[index] = operand;
-                true
-            }
-            Operand::NotReg(reg) => self.replace_register(reg, |_, _| true),
-            Operand::Address(address) => self.rules.addresses && self.replace_in_address(address),
-            Operand::List(_) => {
-                let Some(ArgKind::Elements(ty, _)) = data.signature().arg(index) else { return false };
-                let Operand::List(elements) = &mut data.args[index] else { return false };
-                self.replace_in_list(elements, ty)
-            }
-            _ => false,
-        }
-    }
-
-    fn replace_in_list(&mut self, elements: &mut [Operand], ty: Type) -> bool {
-        let mut any = false;
-        for element in elements {
-            let Operand::Reg(copy) = *element else { continue };
-            let Some(source) = self.source(copy) else { continue };
-            if let Some(operand) = self.fitting(copy, source, Some(ArgKind::LowBits(ty))) {
-                *element = operand;
-                any = true;
-            }
-        }
-        any
-    }
-
-    /// A constant index goes into the offset; a register index keeps its extension to 64 bits.
-    fn replace_in_address(&mut self, address: &mut Address) -> bool {
-        let mut any = false;
-        if let AddressBase::Reg(base) = &mut address.base {
-            any |= self.replace_register(base, |from, to| from.bits() == to.bits() && !to.is_float());
-        }
-        let Address { terms, offset, .. } = address;
-        terms.retain(|(term, scale)| {
-            if let Some(source @ Source::Const(bits)) = self.copies.lookup(*term, self.guard)
-                && self.may_use(*term, source)
-            {
-                self.note(*term);
-                let ty = self.reg_types[*term];
-                let shift = 64 - ty.bits();
-                let bits = bits & ty.mask();
-                let value = if ty.is_signed() { ((bits << shift) as i64) >> shift } else { bits as i64 };
-                *offset = offset.wrapping_add(value.wrapping_mul(*scale));
-                self.hearer.replaced(*term, source);
-                any = true;
-                return false;
-            }
-            any |= self.replace_register(term, |from, to| {
-                let extends_alike = from.bits() == 64 || from.is_signed() == to.is_signed();
-                from.bits() == to.bits() && extends_alike && !to.is_float()
-            });
-            true
-        });
-        any
-    }
-
-    /// Looks at a place where only a register can stand.
-    fn replace_register(&mut self, place: &mut Reg, fits: impl Fn(Type, Type) -> bool) -> bool {
-        let copy = *place;
-        match self.source(copy) {
-            Some(source @ Source::Reg(from)) if fits(self.reg_types[copy], self.reg_types[from]) => {
-                self.note(copy);
-                self.hearer.replaced(copy, source);
-                *place = from;
-                true
-            }
-            Some(source @ Source::Reg(_)) => {
-                self.hearer.refused(Refusal { copy, source, was_overwritten: false });
-                false
-            }
-            // A constant predicate is for `const-fold` to act on.
-            Some(Source::Const(_)) | None => false,
-        }
-    }
-
-    /// The source of a copy as it may stand in a place of that kind.
-    fn fitting(&mut self, copy: Reg, source: Source, kind: Option<ArgKind>) -> Option<Operand> {
-        let Some(kind) = kind.filter(|&kind| self.fits(copy, source, kind)) else {
-            self.hearer.refused(Refusal { copy, source, was_overwritten: false });
-            return None;
-        };
-        self.note(copy);
-        self.hearer.replaced(copy, source);
-        Some(match source {
-            Source::Reg(from) => Operand::Reg(from),
-            Source::Const(bits) => Operand::Const(bits & constant_mask(kind)),
-        })
-    }
-
-    /// Source of a copied register.
-    #[inline]
-    fn source(&mut self, copy: Reg) -> Option<Source> {
-        if !self.copies.may_be_copy(copy) {
-            return None;
-        }
-        let source = self.copies.lookup(copy, self.guard);
-        if H::HEARS
-            && source.is_none()
-            && let Some(source) = self.copies.overwritten(copy, self.guard)
-        {
-            self.hearer.refused(Refusal { copy, source, was_overwritten: true });
-        }
-        source.filter(|&source| self.may_use(copy, source))
-    }
-
-    /// Do the rules allow that source for that copy?
-    fn may_use(&self, copy: Reg, source: Source) -> bool {
-        let is_constant = matches!(source, Source::Const(_));
-        let is_only = |counts: &SecondaryMap<Reg, u32>| counts[copy] < 2;
-        let fits = !is_constant
-            || (self.rules.constants && !self.rules.registers_only && self.rules.definitions.is_none_or(is_only));
-        fits && (self.rules.other_blocks || self.copies.was_copied_here(copy))
-    }
-
-    /// Notes where a copy that was used stands.
-    fn note(&mut self, copy: Reg) {
-        self.changed.from_other_block |= !self.copies.was_copied_here(copy);
-    }
-
-    /// May `source` stand where `copy` stands in a place of that kind?
-    fn fits(&self, copy: Reg, source: Source, kind: ArgKind) -> bool {
-        match (source, kind) {
-            (Source::Const(_), ArgKind::Value(_) | ArgKind::LowBits(_)) => true,
-            (Source::Const(_), _) => false,
-            (Source::Reg(reg), _) if self.reg_types[reg] == self.reg_types[copy] => true,
-            (Source::Reg(reg), ArgKind::Value(ty)) => self.reg_types[reg].agrees_with(ty),
-            (Source::Reg(reg), ArgKind::LowBits(ty)) => {
-                let have = self.reg_types[reg];
-                have.agrees_with(ty) || (have.bits() > ty.bits() && !have.is_float())
-            }
-            (Source::Reg(_), ArgKind::Predicate | ArgKind::Texture) => true,
-            (Source::Reg(reg), ArgKind::Any(_)) => self.reg_types[reg].agrees_wherever(self.reg_types[copy]),
-            (Source::Reg(_), ArgKind::Address | ArgKind::Elements(..) | ArgKind::Input | ArgKind::Cycles) => false,
-            (Source::Reg(_), ArgKind::Special | ArgKind::Kept) => false,
-        }
-    }
-}
-
-/// The width that a constant is reduced to in a place of that kind.
-fn constant_mask(kind: ArgKind) -> u64 {
-    match kind {
-        ArgKind::Value(ty) | ArgKind::LowBits(ty) => ty.mask(),
-        _ => u64::MAX,
     }
 }

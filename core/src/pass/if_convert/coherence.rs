@@ -1,4 +1,4 @@
-//! How often the lanes of a warp decide a branch together, as the kernel's launch declares.
+//! Coherence of a branch: how often the lanes of a warp decide it together, as the kernel's launch declares.
 //!
 //! ```text
 //! v = ld.global.f32 x[i]         x = buffer f32[256] random(0, 1) coherence 0.9
@@ -6,10 +6,11 @@
 //! br p, a, b                     all lanes see one value in 0.9 of the executions
 //! ```
 //!
-//! From the branch the causes of its divergence are followed back to the first draw, or load
-//! through a parameter, that the launch gives a coherence: what was drawn together is decided
-//! together. Bounds: one chain of causes, of [`MOST_STEPS`] values, though a predicate may come
-//! from several draws; the indices of a load are taken to be those of a warp's neighbours.
+//! The causes of the branch's divergence are followed back to the first draw, or load through a
+//! parameter, to which the launch gives a coherence: lanes that draw one value decide alike.
+//!
+//! Limits: one chain of causes, of [`MOST_STEPS`] values, though a predicate may come from several
+//! draws; the indices of a load are taken for those of a warp's neighbours.
 
 use crate::flow::{Cause, Divergence, Value, Values};
 use crate::ir::{

@@ -1,34 +1,36 @@
 //! Costs of a region as it is and as straight-line code, in cycles of the machine model.
 //!
 //! ```text
-//! branch      both · (c T c F c) + only true · (c T c) + only false · (c F c)     a side without blocks is nothing
-//! straight    S, and c where the join keeps other ways in
+//! a warp runs       with the branch    as straight code
+//! both sides        c T c F c          S
+//! the true side     c T c              S, in which loads of the false side are answered at once
+//! the false side    c F c              S, in which loads of the true side are answered at once
 //! ```
 //!
-//! `T` and `F` are the sides' instructions, `S` the straight code with its selects, `c` a branch,
-//! and each line costs what its [`Timeline`] tells: from where the predicate is there, to where the
-//! join can go on without waiting for a result. Other resident warps use the time in which one
-//! waits, so of that each of `n` warps costs the `n`th part, but never less than it holds the
-//! scheduler. How many there are, the launch says; where there is none, as many as the machine
-//! takes.
+//! `T` and `F` are the sides' instructions, `S` the straight code with its selects, followed by a
+//! branch if the join keeps other predecessors; `c` is a branch, and a side without blocks is
+//! nothing.
 //!
-//! `P` is the probability that a warp runs the side, which it does where one of its lanes does. Let
-//! `q` be the probability that a lane goes to the true side: as declared profiles tell, else one
-//! half. Then
+//! 1. A [`Timeline`] gives the cycles of each line, from where the predicate is ready to where the
+//!    join can go on without waiting for a result.
+//! 2. Other resident warps use the time in which one waits, so each of `n` warps costs the `n`th
+//!    part of it, but never less than it holds the scheduler. The launch tells `n`; without one it
+//!    is [`WARPS`].
+//! 3. Warps run both sides where their lanes part: never at a uniform branch; as the launch's
+//!    [`coherence`](super::coherence) of the deciding draw says; as often as `w` independent lanes
+//!    of which a profile tells the share on each side, but no more often than the form of the
+//!    predicate allows ([`parting`](super::parting)); without a profile by the form alone, and if
+//!    that tells nothing by the knob `divergence`.
+//! 4. The other warps skip a side as a whole, in shares that the profile or the launch tells.
+//!    Without either they may all go one way: the way that favours the branch counts.
 //!
-//! - a uniform branch:    `P(true) = q`, `P(false) = 1 - q`;
-//! - a divergent one:    `P(true) = s q + (1 - s) (1 - (1 - q)^w)`, and `P(false)` with `1 - q` for
-//!   `q`: in a share `s` of the executions all lanes decide together, in the others `w` lanes do so
-//!   independently. `s` is the coherence that the launch declares of what decides
-//!   ([`coherence`](super::coherence)); 0 with a profile alone, since profiles count lanes and do
-//!   not tell which of them go together;
-//! - a divergent one of which neither tells:    `d + (1 - d) / 2` for both, where lanes part in a share `d`.
+//! An access costs no more lanes' sectors in one form than in the other, so those are left out.
+//! Limits: [`SEEN`] instructions before the branch and after the join are visited. Latency is that
+//! of a hit in the first-level cache. Shared memory, which may limit how many blocks are resident,
+//! is left out.
 //!
-//! A warp that comes to the branch runs both sides with probability `P(true) + P(false) - 1`.
-//!
-//! Bounds: [`SEEN`] instructions before the branch and behind the join are looked at. What a memory
-//! access costs beyond a hit in the first-level cache, it costs for the active lanes, so in both
-//! forms alike. Shared memory, which may limit how many blocks are resident, is left out.
+//! Source of the terms: the execution model of [`crate::sim`], in which warps skip a side that none
+//! of their lanes takes, and accesses without active lanes are answered at once.
 
 use alloc::vec::Vec;
 
@@ -45,14 +47,17 @@ use super::timeline::Timeline;
 /// Lanes of a warp where no launch says.
 pub const LANES: u32 = 32;
 
-/// Instructions that are looked at on either side of a region.
+/// Resident warps where no launch says: half of what one of four schedulers can hold.
+const WARPS: u32 = 8;
+
+/// More instructions before or after a region are not visited.
 const SEEN: usize = 32;
 
 /// Inputs of the costs.
 pub struct CostModel {
     /// Whose issue costs and latencies.
     pub machine: Machine,
-    /// Share (0–1) of a divergent branch's executions in which lanes part, where neither profile nor launch tells.
+    /// Share (0–1) of a divergent branch's executions in which lanes part, where nothing else tells.
     pub divergence: f64,
     /// Lanes of a warp.
     pub lanes: u32,
@@ -62,27 +67,36 @@ pub struct CostModel {
     pub edges: DeclaredEdges,
 }
 
-/// How the lanes of a warp decide a branch.
+/// Lanes' decision at a branch, as far as the program tells it.
 #[derive(Clone, Copy)]
-pub enum Decision {
-    /// All alike.
-    Uniform,
-    /// Perhaps differently, in a share of the executions that the launch may tell.
-    Divergent(Option<Coherence>),
+pub struct Decision {
+    /// Share (0–1) of the branch's executions in which lanes of a warp part, by the form of the predicate.
+    pub parting: f64,
+    /// Declarations of the launch.
+    pub coherence: Option<Coherence>,
+}
+
+/// Shares (0–1) of a branch's executions.
+#[derive(Clone, Copy)]
+struct Ways {
+    /// A warp runs both sides.
+    both: f64,
+    /// A warp runs only the true side, or only the false side.
+    only: [f64; 2],
 }
 
 /// Both costs of a region, in cycles, and what they follow from.
 pub struct Costs {
     /// Expected, with the branch.
     pub before: f64,
-    /// As straight code.
+    /// Expected, as straight code.
     pub after: f64,
-    /// Probability (0–1) that a warp that comes to the branch runs the true side, and the false side.
+    /// Probability (0–1) that a warp that reaches the branch runs the true side, and the false side.
     pub probabilities: [f64; 2],
 }
 
 impl CostModel {
-    /// The costs of a region, whose branch is decided like that. `join_is_kept` says that the join keeps other ways in.
+    /// The costs of a region whose branch is decided like that. `join_is_kept`: the join keeps other predecessors.
     pub fn of(
         &self,
         func: &Function,
@@ -91,57 +105,75 @@ impl CostModel {
         decision: Decision,
         join_is_kept: bool,
     ) -> Costs {
-        let probabilities = self.probabilities(region, decision);
         let mut start = Timeline::new(self.machine);
         let head: Vec<_> = func.block_insts(region.head).filter(|&inst| inst != region.branch).collect();
-        head[head.len().saturating_sub(SEEN)..].iter().for_each(|&inst| start.issue(&func.insts[inst]));
+        head[head.len().saturating_sub(SEEN)..].iter().for_each(|&inst| start.issue(&func.insts[inst], true));
         start.wait_for(region.condition.reg);
-        let behind: Vec<_> = func.block_insts(region.join).take(SEEN).map(|inst| &func.insts[inst]).collect();
+        let after_join: Vec<_> = func.block_insts(region.join).take(SEEN).map(|inst| &func.insts[inst]).collect();
         let cost = |mut end: Timeline| {
-            end.let_go_on(behind.iter().copied());
+            end.wait_for_uses(after_join.iter().copied());
             end.cost_since(&start, self.warps)
         };
         let jump = InstData::branch(region.join);
-
-        let branch = |sides: &[usize]| {
+        let branch = |runs: [bool; 2]| {
             let mut line = start.clone();
-            line.issue(&jump);
-            for &side in sides.iter().filter(|&&side| !region.sides[side].is_empty()) {
-                region.insts(func, side).for_each(|inst| line.issue(&func.insts[inst]));
-                line.issue(&jump);
+            line.issue(&jump, true);
+            for side in (0..2).filter(|&side| runs[side] && !region.sides[side].is_empty()) {
+                region.insts(func, side).for_each(|inst| line.issue(&func.insts[inst], true));
+                line.issue(&jump, true);
             }
             cost(line)
         };
-        let [on_true, on_false] = probabilities;
-        let both = on_true + on_false - 1.0;
-        let before = both * branch(&[0, 1]) + (on_true - both) * branch(&[0]) + (on_false - both) * branch(&[1]);
-
-        let mut line = start.clone();
-        with_selects(code.insts(func)).iter().for_each(|data| line.issue(data));
-        if join_is_kept {
-            line.issue(&jump);
-        }
-        Costs { before, after: cost(line), probabilities }
+        let guarded = with_selects(code.insts(func));
+        let straight = |runs: [bool; 2]| {
+            let mut line = start.clone();
+            guarded.iter().for_each(|(data, side)| line.issue(data, runs[*side]));
+            if join_is_kept {
+                line.issue(&jump, true);
+            }
+            cost(line)
+        };
+        let runs = [[true, true], [true, false], [false, true]];
+        let (branch, straight) = (runs.map(branch), runs.map(straight));
+        let costs = self.possible_ways(region, decision).map(|Ways { both, only: [on_true, on_false] }| {
+            let mean = |costs: [f64; 3]| both * costs[0] + on_true * costs[1] + on_false * costs[2];
+            Costs { before: mean(branch), after: mean(straight), probabilities: [both + on_true, both + on_false] }
+        });
+        let [one, other] = costs;
+        if one.before - one.after <= other.before - other.after { one } else { other }
     }
 
-    fn probabilities(&self, region: &Region, decision: Decision) -> [f64; 2] {
+    /// Shares of the ways that warps go; two possible ones if nothing tells how many lanes go to a side.
+    fn possible_ways(&self, region: &Region, Decision { parting, coherence }: Decision) -> [Ways; 2] {
         let first = |side: usize| region.sides[side].first().copied();
         let profiled = |side: usize| self.edges.probability(region.head, first(side)?);
         let profiled = profiled(0).or_else(|| profiled(1).map(|probability| 1.0 - probability));
-        let coherence = if let Decision::Divergent(coherence) = decision { coherence } else { None };
-        let drawn = coherence.and_then(|coherence| coherence.is_true);
-        let drawn = drawn.map(|is_true| if region.condition.negated { 1.0 - is_true } else { is_true });
-        let known = profiled.or(drawn);
-        let lane = known.unwrap_or(0.5).clamp(0.0, 1.0);
-        let at_least_one = |probability: f64| 1.0 - libm::pow(1.0 - probability, f64::from(self.lanes));
+        let drawn = coherence.map(|coherence| match coherence.is_true {
+            Some(is_true) if region.condition.negated => 1.0 - is_true,
+            Some(is_true) => is_true,
+            None => 0.5,
+        });
+        let Some(lane) = profiled.or(drawn) else { return [1.0, 0.0].map(|lane| Ways::parting(parting, lane)) };
+        let lane = lane.clamp(0.0, 1.0);
         let shared = coherence.map_or(0.0, |coherence| coherence.shared);
-        let warp = |lane: f64| shared * lane + (1.0 - shared) * at_least_one(lane);
-        match decision {
-            Decision::Uniform => [lane, 1.0 - lane],
-            Decision::Divergent(None) if known.is_none() => [self.divergence + (1.0 - self.divergence) * lane; 2],
-            Decision::Divergent(_) => [warp(lane), warp(1.0 - lane)],
-        }
+        let all = |lane: f64| shared * lane + (1.0 - shared) * libm::pow(lane, f64::from(self.lanes));
+        let only = [all(lane), all(1.0 - lane)];
+        let both = 1.0 - only[0] - only[1];
+        let is_bounded = coherence.is_none() && parting < both;
+        [if is_bounded { Ways::parting(parting, lane) } else { Ways { both, only } }; 2]
     }
+}
+
+impl Ways {
+    /// Lanes part in a share of the executions; in the others, a share of the warps goes to the true side.
+    fn parting(both: f64, on_true: f64) -> Ways {
+        Ways { both, only: [on_true, 1.0 - on_true].map(|share| (1.0 - both) * share) }
+    }
+}
+
+/// Resident warps for the costs.
+pub fn warps_of(launch: Option<&Launch>, machine: Machine, lanes: u32) -> u32 {
+    if launch.is_some() { resident_warps(launch, machine, lanes) } else { WARPS }
 }
 
 /// Warps of a launch that are on the multiprocessor together; as many as there is room for where none is known.
@@ -153,17 +185,18 @@ pub fn resident_warps(launch: Option<&Launch>, machine: Machine, lanes: u32) -> 
     a_block * product(launch.grid).min(limits.blocks).clamp(1, limits.warps / a_block)
 }
 
-/// The straight code once the copies of both sides to one register have become selects.
-fn with_selects(insts: Vec<InstData>) -> Vec<InstData> {
+/// The straight code once the copies of both sides to one register have become selects, each instruction with the side
+/// that it is from.
+fn with_selects(insts: Vec<(InstData, usize)>) -> Vec<(InstData, usize)> {
     let mut pairs = Pairs::new();
-    let mut line: Vec<Option<InstData>> = Vec::new();
-    for (place, data) in insts.into_iter().enumerate() {
+    let mut line: Vec<Option<(InstData, usize)>> = Vec::new();
+    for (place, (data, side)) in insts.into_iter().enumerate() {
         let pair = pairs.visit(place, &data);
-        line.push(Some(data));
+        line.push(Some((data, side)));
         if let Some(pair) = pair {
             let [&first, &second] = pair.places();
             line[first] = None;
-            line[second] = Some(pair.select());
+            line[second] = Some((pair.select(), side));
         }
     }
     line.into_iter().flatten().collect()

@@ -1,4 +1,4 @@
-//! The straight code that a region becomes: which guard each instruction gets, and what has to be computed for that.
+//! The straight code of a region: the guard of each instruction, and the predicates that guards need.
 //!
 //! ```text
 //! br p, a, b                       t1 = mov.pred p        the side overwrites p
@@ -9,14 +9,12 @@
 //!                                  @t3 y = mov.u32 1
 //! ```
 //!
-//! The conjunction of a branch's predicate `p` and a guard's `q` takes one instruction where both
-//! are plain, and one where both are negated: `!p & !q` is the negation of `p | q`, and a guard may
-//! be negated. A mixed one is told from one of these and an operand: `p & !q` is `p` where not both
-//! hold, `p ^ (p & q)`, and `q & !p` is where one holds and `p` does not, `(p | q) ^ p`. So a
-//! nested diamond takes two for both its sides, whichever side it is in. What has been computed is
-//! used again until the guard's register is overwritten.
-//!
-//! A comparison in the side itself, of which nobody outside reads the result, takes the branch's predicate into it:
+//! 1. Copy the branch's predicate `p` if a side overwrites it before its last instruction.
+//! 2. An instruction without a guard gets `p`, negated for the false side.
+//! 3. For an instruction with a guard on `q`, compute the conjunction: `p & q` in one instruction;
+//!    `!p & !q` as the negation of `p | q`; `p & !q` as `p ^ (p & q)`; `q & !p` as `(p | q) ^ p`.
+//!    Results are used again until `q` is overwritten, so a nested diamond takes two instructions.
+//! 4. A comparison of the side that nothing outside reads takes `p` into it, if guards read it:
 //!
 //! ```text
 //! br p, a, j
@@ -25,9 +23,8 @@
 //!    @!q y = mov.u32 2             @t1 y = mov.u32 2
 //! ```
 //!
-//! Then `q` implies `p`, and nothing has to be computed for its guards. What a further comparison
-//! combines with `q` implies `p` too, so that nests of any depth cost nothing more than their
-//! comparisons.
+//! Then `q` implies `p`, and its guards need no computation; neither do those of comparisons that
+//! are combined with `q`, so nests of any depth cost no more than their comparisons.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -36,8 +33,8 @@ use core::mem;
 use cranelift_entity::EntityRef;
 
 use super::region::Region;
-use crate::flow::Liveness;
-use crate::ir::{Combine, Function, Guard, Inst, InstData, Op, Opcode, Operand, Reg, Type};
+use crate::flow::{ValueUse, ValueUses, Values};
+use crate::ir::{Block, Combine, Function, Guard, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 
 /// A predicate of the straight code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,13 +70,14 @@ pub enum Step {
 pub struct StraightCode {
     /// In order.
     pub steps: Vec<Step>,
+    /// Number of steps before those of the false side.
+    true_steps: usize,
 }
 
 impl StraightCode {
-    /// The straight code of a region: the true side's instructions, then the false side's.
-    /// `liveness` is of the function as it is, or as it was before regions inside this one were
-    /// converted.
-    pub fn of(func: &Function, liveness: &Liveness, region: &Region) -> StraightCode {
+    /// The straight code of a region: the true side's instructions, then the false side's. Value names may be those of
+    /// the function before regions inside this one were converted.
+    pub fn of(func: &Function, values: &Values, uses: &ValueUses, region: &Region) -> StraightCode {
         let sides = [0, 1].map(|side| region.insts(func, side).collect::<Vec<_>>());
         let branched = region.condition.reg;
         let overwrites = |inst: &Inst| func.insts[*inst].dsts.contains(&branched);
@@ -97,23 +95,28 @@ impl StraightCode {
         if is_copied {
             builder.compute(Op::Mov, [Predicate::Reg(branched)]);
         }
+        let mut true_steps = 0;
         for (side, insts) in sides.iter().enumerate() {
-            let beyond = [Some(region.join), region.sides[1 - side].first().copied()];
-            let stays_inside = |reg: &Reg| !beyond.iter().flatten().any(|&block| liveness.is_live_in(block, *reg));
+            let outside = Outside { func, values, uses, blocks: &region.sides[side], insts, other: &sides[1 - side] };
             for (place, &inst) in insts.iter().enumerate() {
                 let data = &func.insts[inst];
-                let stay_inside = data.opcode.op == Op::Setp && data.dsts.iter().all(stays_inside);
-                let guards =
-                    if stay_inside { Wanted::after(func, data, &insts[place + 1..]) } else { Wanted::default() };
+                let wanted = Wanted::after(func, data, &insts[place + 1..]);
+                let is_asked = data.opcode.op == Op::Setp && wanted.any();
+                let is_combinable = is_asked && !data.dsts.iter().any(|&dst| outside.reads(dst));
+                let guards = if is_combinable { wanted } else { Wanted::default() };
                 builder.add(data, inst, region.guard(side), guards);
             }
             builder.implying.clear();
+            if side == 0 {
+                true_steps = builder.steps.len();
+            }
         }
-        StraightCode { steps: builder.steps }
+        StraightCode { steps: builder.steps, true_steps }
     }
 
-    /// The code as it will stand. Temporaries have the numbers behind those of the function's registers.
-    pub fn insts(&self, func: &Function) -> Vec<InstData> {
+    /// The code, each instruction with the side that it is from. Temporaries have the numbers after those of the
+    /// function's registers.
+    pub fn insts(&self, func: &Function) -> Vec<(InstData, usize)> {
         let mut temporaries: Vec<Reg> = Vec::new();
         let create = |temporaries: &mut Vec<Reg>| {
             let reg = Reg::new(func.regs.len() + temporaries.len());
@@ -132,7 +135,8 @@ impl StraightCode {
                 data
             }
         };
-        self.steps.iter().map(step).collect()
+        let side = |place: usize| usize::from(place >= self.true_steps);
+        self.steps.iter().map(step).enumerate().map(|(place, data)| (data, side(place))).collect()
     }
 }
 
@@ -183,7 +187,51 @@ impl Predicate {
     }
 }
 
-/// How the result of a comparison is asked for behind it in its side, where nobody outside reads it.
+/// Code outside a side of a region, which may read what the side leaves in registers.
+struct Outside<'a> {
+    func: &'a Function,
+    values: &'a Values,
+    uses: &'a ValueUses,
+    /// Blocks of the side.
+    blocks: &'a [Block],
+    /// Instructions of the side.
+    insts: &'a [Inst],
+    /// Instructions of the other side.
+    other: &'a [Inst],
+}
+
+impl Outside<'_> {
+    /// Is a register that the side writes read elsewhere, as the side or code before it left it?
+    fn reads(&self, reg: Reg) -> bool {
+        let mut written = self.insts.iter().filter_map(|&inst| {
+            let place = self.func.insts[inst].dsts.iter().position(|&dst| dst == reg)?;
+            // Results without names are temporaries of regions inside this one.
+            self.values.defined(inst).get(place)
+        });
+        written.any(|&value| self.uses.of(value).iter().any(|user| self.contains(user))) || self.is_read_by_other(reg)
+    }
+
+    fn contains(&self, user: &ValueUse) -> bool {
+        match *user {
+            // A branch that has become straight code is in no block.
+            ValueUse::Operand { inst, .. } => self.func.inst_block(inst).is_some_and(|at| !self.blocks.contains(&at)),
+            ValueUse::Old(_) | ValueUse::Argument(_) => true,
+        }
+    }
+
+    fn is_read_by_other(&self, reg: Reg) -> bool {
+        let mut insts = self.other.iter().map(|&inst| &self.func.insts[inst]);
+        let first = insts.find_map(|data| {
+            let mut is_read = false;
+            data.for_each_use(|used| is_read |= used == reg);
+            let is_overwritten = data.guard.is_none() && data.dsts.contains(&reg);
+            (is_read || is_overwritten).then_some(is_read)
+        });
+        first == Some(true)
+    }
+}
+
+/// Forms in which the rest of a side reads the result of a comparison.
 #[derive(Clone, Copy, Default)]
 struct Wanted {
     /// As a guard, or to be combined with another comparison.
@@ -193,9 +241,9 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn after(func: &Function, comparison: &InstData, behind: &[Inst]) -> Wanted {
+    fn after(func: &Function, comparison: &InstData, rest: &[Inst]) -> Wanted {
         let mut wanted = Wanted::default();
-        for data in behind.iter().map(|&inst| &func.insts[inst]) {
+        for data in rest.iter().map(|&inst| &func.insts[inst]) {
             let guard = data.guard.filter(|guard| comparison.dsts.contains(&guard.reg));
             wanted.negated |= guard.is_some_and(|guard| guard.negated);
             wanted.plain |= guard.is_some_and(|guard| !guard.negated);

@@ -11,25 +11,24 @@
 //!    ret
 //! ```
 //!
-//! Triangles and diamonds ([`region`]) are converted from the inside out, so that nests go too;
-//! what has a guard already gets the conjunction of both ([`guards`]). A region is converted where
-//! that costs no more cycles than the branch ([`cost`]), or always on demand, if neither side has
-//! more than so many instructions. Then copies of both sides to one register become selects
-//! ([`selects`]), and the straight lines that are left are merged.
+//! 1. Visit branches in postorder, inner ones first, and find triangles and diamonds ([`region`]).
+//! 2. Refuse sides that are longer than `max_instructions`, or hold something that no guard makes
+//!    right: calls, draws, clock reads, and barriers or waits if lanes may part.
+//! 3. Give each instruction the conjunction of the side's guard and its own ([`guards`]).
+//! 4. Compare the cycles of branch and straight code ([`cost`]); convert if straight code takes no
+//!    more, or always on demand.
+//! 5. Make selects of copies of both sides to one register ([`selects`]), and merge straight lines.
+//! 6. Repeat until a round converts nothing, which is mostly the second; its refusals become remarks.
 //!
-//! Sound because each lane does what it did. Where its guard is false a lane does not take part: it
-//! keeps its registers, touches no memory and is not counted by votes, exactly as if it were on the
-//! other side. The active lanes of an instruction are the same too: those that come to the head and
-//! go to its side. The true side comes first, as it does where lanes part, so that also the order
-//! of one warp's accesses stays. Not converted are sides with calls (their cost is not known here),
-//! with `in` (no pass may move a draw), and with `bar.sync` where the branch is divergent: a
-//! block-wide barrier whose guard differs by lane means nothing on hardware. Whoever reads what a
-//! side alone assigns still comes behind an assignment, a guarded one.
+//! Sound because each lane does what it did. A lane whose guard is false takes no part: it keeps its
+//! registers, touches no memory and is not counted by votes, as if it were on the other side. The
+//! active lanes of an instruction are the same: those that reach the head and go to its side. The
+//! true side comes first, as it does where lanes part, so the order of one warp's accesses stays. A
+//! block-wide barrier whose guard differs by lane means nothing on hardware. A register that only a
+//! side assigns is still assigned before its reads, under a guard.
 //!
-//! Bounds: at most `max_instructions` a side, after conversion of what is in it. A round is linear
-//! in the program, and divergence is computed once in it; rounds follow until one converts nothing,
-//! which is mostly the second. What that one refuses is told. So running the pass again finds
-//! nothing more.
+//! Cost: O(n) a round; divergence and value names are computed once in each. Running the pass again
+//! finds nothing more.
 //!
 //! Source: J. R. Allen and others, Conversion of control dependence to data dependence, POPL 1983; ptxas page,
 //! OriDoPredication (phase 63); the limit of 7 is that of the CUDA C Programming Guide, branch predication.
@@ -37,6 +36,7 @@
 mod coherence;
 mod cost;
 mod guards;
+mod parting;
 mod region;
 mod selects;
 mod timeline;
@@ -49,7 +49,7 @@ use alloc::vec::Vec;
 
 use super::simplify_cfg::merge_straight_lines;
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::flow::{Divergence, Liveness, Values};
+use crate::flow::{Divergence, ValueUses, Values};
 use crate::ir::{Block, Function, InstData, Launch, Op, Type};
 use crate::machine::Machine;
 use crate::profile::DeclaredEdges;
@@ -61,7 +61,8 @@ pub(super) use cost::{LANES, resident_warps};
 
 use cost::{CostModel, Costs, Decision};
 use guards::{Step, StraightCode};
-use region::{Region, WaysIn};
+use parting::{Arrangement, parting_share};
+use region::{IncomingEdges, Region};
 use selects::select_copies;
 
 /// See the file's head.
@@ -87,14 +88,14 @@ impl Pass for IfConvert {
             Knob {
                 name: "warps",
                 kind: KnobKind::Integer { default: 0, min: 0, max: 64 },
-                help: "Number of resident warps that hide each other's latency; 0 takes it from the launch or the \
-                       machine.",
+                help: "Number of resident warps that hide each other's latency; 0 takes it from the launch, or 8 \
+                       without one.",
             },
             Knob {
                 name: "divergence",
-                kind: KnobKind::Number { default: 1.0, min: 0.0, max: 1.0 },
-                help: "Share of a divergent branch's executions in which lanes diverge, if no profile or launch gives \
-                       it.",
+                kind: KnobKind::Number { default: 0.2, min: 0.0, max: 1.0 },
+                help: "Share of a divergent branch's executions in which lanes diverge, if no profile, launch or \
+                       comparison of thread indices gives it.",
             },
         ],
         needs_fast_math: false,
@@ -106,24 +107,23 @@ impl Pass for IfConvert {
     }
 }
 
-/// Converts what can be converted, inner regions before outer ones. Gives whether there was anything; if not, it says
-/// what was refused.
+/// Converts regions, inner ones before outer ones. Gives whether there was any; if not, records the refusals.
 fn convert_regions(view: &mut View<'_>, settings: &Settings) -> bool {
     let cfg = view.cfg();
-    let mut ways_in = WaysIn::of(view.func());
+    let mut incoming = IncomingEdges::of(view.func());
     let mut judge: Option<Judge> = None;
     let mut refusals = Vec::new();
     let mut joins = BTreeSet::new();
     for head in cfg.postorder() {
-        let Some(region) = Region::at(view.func(), &ways_in, head) else {
-            let near = Region::with_shared_side(view.func(), &ways_in, head);
+        let Some(region) = Region::at(view.func(), &incoming, head) else {
+            let near = Region::with_shared_side(view.func(), &incoming, head);
             refusals.extend(near.map(|(region, shared)| (region, Refusal::of_shared_side(view.func(), shared))));
             continue;
         };
         let judge = judge.get_or_insert_with(|| Judge::new(view, settings));
-        match judge.judge(view.func(), &region, &ways_in) {
+        match judge.judge(view.func(), &region, &incoming) {
             Ok((code, costs)) => {
-                ways_in.join(region.join);
+                incoming.merge_two(region.join);
                 joins.insert(region.join);
                 convert(view, &region, &code, &costs);
                 select_copies(view, head);
@@ -132,12 +132,12 @@ fn convert_regions(view: &mut View<'_>, settings: &Settings) -> bool {
         }
     }
     if joins.is_empty() {
-        refusals.into_iter().for_each(|(region, refusal)| tell(view, &region, refusal));
+        refusals.into_iter().for_each(|(region, refusal)| record_refusal(view, &region, refusal));
         return false;
     }
     let cfg = view.cfg();
-    // Unlike the merging, this counts ways in from blocks that cannot be reached.
-    merge_straight_lines(view, &cfg, |block| joins.contains(&block) && ways_in.is_one(block));
+    // Unlike the merging, this counts edges from unreachable blocks.
+    merge_straight_lines(view, &cfg, |block| joins.contains(&block) && incoming.is_one(block));
     true
 }
 
@@ -146,8 +146,9 @@ struct Judge<'m> {
     launch: Option<&'m Launch>,
     values: Rc<Values>,
     divergence: Rc<Divergence>,
-    liveness: Rc<Liveness>,
+    uses: Rc<ValueUses>,
     model: CostModel,
+    arrangement: Arrangement,
     most_insts: usize,
     always: bool,
 }
@@ -176,33 +177,39 @@ impl<'m> Judge<'m> {
             launch,
             values: view.values(),
             divergence: view.divergence(),
-            liveness: view.liveness(),
+            uses: view.value_uses(),
             model: CostModel {
                 machine,
                 divergence: knobs.number("divergence"),
                 lanes,
-                warps: if warps == 0 { resident_warps(launch, machine, lanes) } else { warps },
+                warps: if warps == 0 { cost::warps_of(launch, machine, lanes) } else { warps },
                 edges: DeclaredEdges::of(view.func()),
             },
+            arrangement: Arrangement::of(view.func(), launch, lanes),
             most_insts: usize::try_from(knobs.integer("max_instructions")).unwrap_or(0),
             always: knobs.switch("always"),
         }
     }
 
     /// The straight code of a region and its costs, unless the region stays.
-    fn judge(&self, func: &Function, region: &Region, ways_in: &WaysIn) -> Result<(StraightCode, Costs), Refusal> {
+    fn judge(
+        &self,
+        func: &Function,
+        region: &Region,
+        incoming: &IncomingEdges,
+    ) -> Result<(StraightCode, Costs), Refusal> {
         let is_divergent = self.divergence.is_divergent_branch(region.head);
         let head_obstacle = (is_divergent && region.join == region.head).then(|| self.apart_in_head(func, region));
         let mut obstacles = [0, 1].into_iter().map(|side| self.obstacle(func, region, side, is_divergent));
         if let Some(why) = head_obstacle.flatten().or_else(|| obstacles.find_map(|obstacle| obstacle)) {
             return Err(Refusal { why, costs: None });
         }
-        let code = StraightCode::of(func, &self.liveness, region);
-        let join_is_kept = region.join == region.head || !ways_in.are_two(region.join);
+        let code = StraightCode::of(func, &self.values, &self.uses, region);
+        let join_is_kept = region.join == region.head || !incoming.are_two(region.join);
         let coherence = |launch| Coherence::of_branch(func, launch, &self.values, &self.divergence, region.head);
         let decision = match is_divergent {
-            true => Decision::Divergent(self.launch.and_then(coherence)),
-            false => Decision::Uniform,
+            true => Decision { parting: self.parting(func, region), coherence: self.launch.and_then(coherence) },
+            false => Decision { parting: 0.0, coherence: None },
         };
         let costs = self.model.of(func, region, &code, decision, join_is_kept);
         if self.always || costs.after <= costs.before {
@@ -210,6 +217,12 @@ impl<'m> Judge<'m> {
         }
         let why = format!("straight-line code takes {:.1} cycles, the branch {:.1}", costs.after, costs.before);
         Err(Refusal { why, costs: Some(costs) })
+    }
+
+    /// The share of a divergent branch's executions in which lanes part.
+    fn parting(&self, func: &Function, region: &Region) -> f64 {
+        let share = parting_share(func, &self.values, &self.divergence, self.arrangement, region.branch);
+        share.unwrap_or(self.model.divergence)
     }
 
     /// An operation across lanes in a loop without end: lanes that go round by one side run the
@@ -285,8 +298,8 @@ fn convert(view: &mut View<'_>, region: &Region, code: &StraightCode, costs: &Co
     rewrite.append(region.head, InstData::branch(region.join));
 }
 
-/// Says why a region stays.
-fn tell(view: &mut View<'_>, region: &Region, Refusal { why, costs }: Refusal) {
+/// Records why a region stays.
+fn record_refusal(view: &mut View<'_>, region: &Region, Refusal { why, costs }: Refusal) {
     let module = view.module();
     view.miss(|func| {
         let text = instruction_text(module, func, region.branch);

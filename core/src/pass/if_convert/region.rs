@@ -1,4 +1,4 @@
-//! The shapes that become straight code: a branch, up to two sides, and the block where the sides meet.
+//! Regions that can become straight code: a branch, up to two sides, and the block where the sides meet.
 //!
 //! ```text
 //! triangle   h: br p, a, j        diamond   h: br p, a, b
@@ -7,42 +7,42 @@
 //!                                           j:
 //! ```
 //!
-//! A side is a line of blocks, each of which is reached from the one before and nowhere else: joins
-//! inside it that other conversions have emptied of their second way in need not have been merged
-//! yet. Where the lines end they must have come to one block. That block may have other ways in, be
-//! an entry, or be the head itself, of a loop that nothing leaves.
+//! A side is a line of blocks, each with the one before as its only predecessor: blocks inside it
+//! that earlier conversions have left with one predecessor need not have been merged yet. Both lines
+//! must end at one block, the join, which may have other predecessors, be an entry, or be the head
+//! itself, of a loop without exits.
 //!
-//! Each line belongs to one branch, so looking at all branches is linear in the blocks.
+//! Cost: each line belongs to one branch, so all regions together are linear in the blocks.
 
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
 use crate::ir::{Block, Function, Guard, Inst, Op, Operand};
 
-/// How many edges lead to each block; control that comes from outside counts as one.
-pub struct WaysIn(SecondaryMap<Block, u32>);
+/// Number of edges into each block; control from outside counts as one.
+pub struct IncomingEdges(SecondaryMap<Block, u32>);
 
-impl WaysIn {
-    /// Counts the edges of a function as it is.
-    pub fn of(func: &Function) -> WaysIn {
-        let mut ways = SecondaryMap::with_capacity(func.blocks.len());
-        func.entry_blocks().into_iter().for_each(|entry| ways[entry] += 1);
-        func.block_order().for_each(|block| func.successors(block).iter().for_each(|&to| ways[to] += 1));
-        WaysIn(ways)
+impl IncomingEdges {
+    /// Counts the edges of a function.
+    pub fn of(func: &Function) -> IncomingEdges {
+        let mut counts = SecondaryMap::with_capacity(func.blocks.len());
+        func.entry_blocks().into_iter().for_each(|entry| counts[entry] += 1);
+        func.block_order().for_each(|block| func.successors(block).iter().for_each(|&to| counts[to] += 1));
+        IncomingEdges(counts)
     }
 
-    /// Is there only one?
+    /// Is there one?
     pub fn is_one(&self, block: Block) -> bool {
         self.0[block] == 1
     }
 
-    /// Will there be one when two become one?
+    /// Are there two?
     pub fn are_two(&self, block: Block) -> bool {
         self.0[block] == 2
     }
 
-    /// Two edges have become one.
-    pub fn join(&mut self, block: Block) {
+    /// Notes that two edges have become one.
+    pub fn merge_two(&mut self, block: Block) {
         self.0[block] -= 1;
     }
 }
@@ -63,10 +63,10 @@ pub struct Region {
 
 impl Region {
     /// The region that a block's branch begins, if it begins one. The block must be reachable.
-    pub fn at(func: &Function, ways_in: &WaysIn, head: Block) -> Option<Region> {
+    pub fn at(func: &Function, incoming: &IncomingEdges, head: Block) -> Option<Region> {
         let (branch, condition, [on_true, on_false]) = decision(func, head)?;
-        let (true_side, true_end) = line(func, ways_in, head, on_true);
-        let (false_side, false_end) = line(func, ways_in, head, on_false);
+        let (true_side, true_end) = line(func, incoming, head, on_true);
+        let (false_side, false_end) = line(func, incoming, head, on_false);
         if true_end != false_end || (true_side.is_empty() && false_side.is_empty()) {
             return None;
         }
@@ -75,7 +75,7 @@ impl Region {
 
     /// Region that is prevented only by a side of one block with other predecessors, which would
     /// have to be copied: it, and the block.
-    pub fn with_shared_side(func: &Function, ways_in: &WaysIn, head: Block) -> Option<(Region, Block)> {
+    pub fn with_shared_side(func: &Function, incoming: &IncomingEdges, head: Block) -> Option<(Region, Block)> {
         let (branch, condition, targets) = decision(func, head)?;
         let after = targets.map(|side| jump(func, side).filter(|_| side != head));
         let (join, is_side) = match after {
@@ -84,7 +84,7 @@ impl Region {
             [Some(join), Some(other)] if join == other => (join, [true, true]),
             _ => return None,
         };
-        let is_shared = |side: &usize| is_side[*side] && !ways_in.is_one(targets[*side]);
+        let is_shared = |side: &usize| is_side[*side] && !incoming.is_one(targets[*side]);
         let shared = [0, 1].into_iter().find(is_shared).filter(|_| targets[0] != targets[1])?;
         let sides = [0, 1].map(|side| if is_side[side] { Vec::from([targets[side]]) } else { Vec::new() });
         Some((Region { head, branch, condition, sides, join }, targets[shared]))
@@ -128,9 +128,9 @@ fn jump(func: &Function, block: Block) -> Option<Block> {
 
 /// The blocks from `first` on that are reached one from the other and nowhere else, and the block that the last of them
 /// goes to; `first` itself if it is not one of them.
-fn line(func: &Function, ways_in: &WaysIn, head: Block, first: Block) -> (Vec<Block>, Block) {
+fn line(func: &Function, incoming: &IncomingEdges, head: Block, first: Block) -> (Vec<Block>, Block) {
     let (mut blocks, mut next) = (Vec::new(), first);
-    while ways_in.is_one(next)
+    while incoming.is_one(next)
         && next != head
         && let Some(after) = jump(func, next)
     {

@@ -1,19 +1,18 @@
-//! Copies of both sides to one register become a select.
+//! Selects in place of copies of both sides to one register.
 //!
 //! ```text
 //! @p  x = mov.u32 a
 //! @!p x = mov.u32 b     ──▶    x = selp.u32 a, b, p
 //! ```
 //!
-//! Diamonds whose sides end in a copy to the same register leave such pairs. One instruction does it for all lanes, and
-//! whoever allocates registers sees that nothing of the old `x` is left.
+//! Diamonds whose sides end in a copy to the same register leave such pairs. One instruction does the
+//! work in all lanes, and the old `x` is dead before it.
 //!
-//! Sound where between the two nothing reads or writes `x` and nothing writes `p` or what the first
-//! one copies: each lane has run exactly one of them, and the select reads at the second one's
-//! place what the first one would have read.
+//! Sound if nothing between the two reads or writes `x`, and nothing writes `p` or the source of the
+//! first copy: each lane has run exactly one of them, and the select reads the same source later.
 //!
-//! Bounds: [`MOST_PENDING`] first copies are remembered at a time, so it is linear in the block.
-//! Predicates have no select.
+//! Limits: [`MOST_PENDING`] first copies are remembered at a time, so the search is linear in the
+//! block. Predicates have no select.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -26,7 +25,7 @@ use crate::view::View;
 /// First copies of possible pairs that are remembered.
 const MOST_PENDING: usize = 16;
 
-/// A guarded copy, and where it stands.
+/// A guarded copy and its place.
 struct Copy<P> {
     place: P,
     dst: Reg,
@@ -52,7 +51,7 @@ impl<P> Copy<P> {
         is_opposite && self.dst == second.dst && self.ty == second.ty
     }
 
-    /// Would it be something else behind that instruction?
+    /// Would it do something else after that instruction?
     fn ends_at(&self, data: &InstData) -> bool {
         let mut reads = false;
         data.for_each_use(|reg| reads |= reg == self.dst);

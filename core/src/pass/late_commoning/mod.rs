@@ -1,4 +1,4 @@
-//! Late commoning: what if-conversion has put side by side is computed once.
+//! Late commoning: work that if-conversion has put side by side is done once.
 //!
 //! ```text
 //! @p x = mul.u32 a, 3            @p x = mul.u32 a, 3
@@ -6,26 +6,24 @@
 //! @!p z = mul.u32 a, 3           @!p z = mul.u32 a, 3      with `complementary`: one multiplication without a guard
 //! ```
 //!
-//! A walk in program order down the dominator tree looks for each instruction's work, its opcode and
-//! operands, in a table of those above. The one found has to meet the page's seven [`conditions`].
-//! Copies are followed, unless `DisableMoveCommoning` is on; operands that commute are not sorted,
-//! which is the work of `gvn-cse`.
+//! 1. Walk down the dominator tree in program order, with a table of opcodes and operands seen above.
+//!    Copies are followed, unless `DisableMoveCommoning` is on; operands that commute are not sorted,
+//!    which is the work of `gvn-cse`.
+//! 2. Test an entry with the same work against the page's seven [`conditions`].
+//! 3. Replace the later instruction by copies of the earlier one's results. With `complementary`, run
+//!    one instruction in all lanes, into new registers that the lanes of both guards copy from.
+//! 4. Walk again if a removed definition was the reason of an earlier refusal, on a back edge.
 //!
-//! Sound because the earlier instruction has run on every way to the later one, in the same lanes,
-//! with the same operands and the same memory, and its registers still hold what it wrote. With
-//! `complementary` an instruction runs in all lanes instead of in those where `p` holds, into new
-//! registers that the lanes of both guards copy from; a load does where each lane would have read
-//! the same at its place and no lane can have ended in between.
+//! Sound because the earlier instruction has run on every path to the later one, in the same lanes,
+//! with the same operands and the same memory, and its registers still hold its results. A load runs
+//! in all lanes only if each lane would have read the same at its place and no lane can have ended in
+//! between.
 //!
-//! The page's phase is on, and asks `ForceLateCommoning` before anything else: what turns that off turns the pass off.
+//! Cost: O(n log n) for each walk; each walk more has an instruction less. A register whose value has
+//! no name, since nothing reads it there, is searched for in [`STEPS_A_VALUE`] steps for each value
+//! of the function; beyond them running the pass again may find more.
 //!
-//! What gives a register the value that it has goes away, and no longer stands between an earlier leader and what comes
-//! later. Where something earlier in the walk was refused for that reason, on a way back, the walk is made again.
-//!
-//! A walk is linear in instructions, apart from a logarithm for finding which value a register
-//! holds; each one more has an instruction less. Where what a register holds has no name, as nobody
-//! reads it from there, it is looked for among what may come there, in [`STEPS_A_VALUE`] steps for
-//! each value of the function. Running it again finds nothing more, but for that.
+//! The page's phase is on, and `ForceLateCommoning` comes before anything else: off, it turns the pass off.
 //!
 //! Source: ptxas page, phase 64 (LateOriCommoning).
 

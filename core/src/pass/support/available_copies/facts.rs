@@ -1,0 +1,121 @@
+//! Facts about registers at a place of the walk, and what they depend on.
+
+use crate::ir::{Block, Operand, Reg};
+
+/// Source of a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// Another register.
+    Reg(Reg),
+    /// A constant's bits.
+    Const(u64),
+}
+
+impl Source {
+    /// The source that an operand is, if it can be one.
+    pub(super) fn of(operand: &Operand) -> Option<Source> {
+        match operand {
+            Operand::Reg(reg) => Some(Source::Reg(*reg)),
+            Operand::Const(bits) => Some(Source::Const(*bits)),
+            _ => None,
+        }
+    }
+}
+
+/// A source, with what has to stay as it was for the knowledge to stay true.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Held {
+    /// A register, and the write that it was copied after.
+    Reg(Reg, Written),
+    /// A constant's bits.
+    Const(u64),
+}
+
+impl Held {
+    pub fn source(self) -> Source {
+        match self {
+            Held::Reg(reg, _) => Source::Reg(reg),
+            Held::Const(bits) => Source::Const(bits),
+        }
+    }
+}
+
+/// A predicate register at one of its versions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Predicate {
+    pub reg: Reg,
+    pub written: Written,
+}
+
+/// Knowledge of a register since its last write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Copy {
+    /// Nothing.
+    Unknown,
+    /// It holds the source.
+    Always(Held),
+    /// It holds the source in lanes where the predicate has that value.
+    Where(Predicate, bool, Held),
+    /// It holds the first source in lanes where the predicate is true and the second one elsewhere.
+    Select(Predicate, Option<Held>, Option<Held>),
+}
+
+/// State of the walk for every register.
+#[derive(Clone, Copy)]
+pub(super) struct RegState {
+    pub written: Written,
+    /// Index into the knowledge of the walk; 0 is nothing.
+    pub known: usize,
+}
+
+/// The last write of a register before a place. Equal if no write is in between.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Written {
+    /// Not written yet; the register has several definitions.
+    Never,
+    /// Not reached yet; the register has one definition.
+    NotYet,
+    /// A parameter that is never written.
+    OnEntry,
+    /// The only definition, in a block that the walk has reached, whether that dominates the open block or not.
+    Once(Block),
+    /// The number of a write to a register with several definitions.
+    Version(u32),
+}
+
+impl Written {
+    /// Has the register one definition?
+    pub fn is_once(self) -> bool {
+        matches!(self, Written::NotYet | Written::OnEntry | Written::Once(_))
+    }
+
+    /// The block of the only definition, if the walk has reached it.
+    pub fn block(self) -> Option<Block> {
+        if let Written::Once(block) = self { Some(block) } else { None }
+    }
+}
+
+/// Knowledge of a register that is a copy, or that a branch determines.
+#[derive(Clone, Copy)]
+pub(super) struct Knowledge {
+    pub copy: Copy,
+    /// The extended block in which `copy` was learnt.
+    pub copied_in: u32,
+    /// The value of the predicate, if a branch tells it.
+    pub outcome: Option<Outcome>,
+}
+
+impl Knowledge {
+    /// Nothing.
+    pub const NONE: Knowledge = Knowledge { copy: Copy::Unknown, copied_in: 0, outcome: None };
+}
+
+/// A predicate's value on a path, which the branch at its beginning implies.
+#[derive(Clone, Copy)]
+pub(super) struct Outcome {
+    pub value: bool,
+    /// The extended block in which it was learnt.
+    pub extended_block: u32,
+    /// Target of the branch, which has no other predecessor.
+    pub block: Block,
+}

@@ -1,0 +1,336 @@
+//! Which register holds a copy of what, at each point of a walk over the dominator tree.
+//!
+//! ```text
+//! b = mov.u32 a            b is a copy of a
+//! @p c = mov.u32 a         c is a copy of a where p holds
+//! d = selp.u32 a, 7, p     d is a copy of a where p holds, of 7 where it does not
+//! br p, n2, n3             in n2, and whatever n2 dominates, p holds
+//! ```
+//!
+//! Blocks are visited in dominator-tree preorder. A copy between registers with one definition each
+//! stays true in every block that the copy dominates, if the source's definition dominates the
+//! copy: no path can run that definition again and reach a use without passing the copy again.
+//! Everything else is true along an extended basic block (a block, those that only it leads to, and
+//! so on), until one of its registers is written; each write gives a register a new version, and a
+//! copy names the versions it was made of. Leaving a block takes back what was learnt in it.
+//!
+//! Every instruction costs a constant number of table look-ups; the tables have one entry for each
+//! register.
+
+mod definitions;
+mod facts;
+
+use alloc::rc::Rc;
+use alloc::vec;
+use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
+
+use crate::graph::{Cfg, Dominators};
+use crate::ir::{Block, Function, Guard, Inst, InstData, Reg};
+use crate::view::View;
+pub use facts::Source;
+use facts::{Copy, Held, Knowledge, Outcome, Predicate, RegState, Written};
+
+/// One open block of the walk.
+struct Scope {
+    block: Block,
+    /// End of its subtree in the dominator tree's preorder.
+    end: u32,
+    /// Number of changed states before it was opened.
+    undo_from: usize,
+    /// Number of pieces of knowledge before it was opened.
+    knowledge_from: usize,
+    extended_block: u32,
+    /// Condition of the block's branch, and its target if that holds.
+    condition: Option<(Reg, bool, Block)>,
+}
+
+/// Walks over a function. `look` may look up what an instruction reads. If it finds something,
+/// `visit` gets it; it may change or remove that instruction, and gives whether the instruction is
+/// still there.
+pub fn walk_with_copies<F>(
+    view: &mut View<'_>,
+    look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
+    visit: impl FnMut(&mut View<'_>, &AvailableCopies, (Block, Inst), F) -> bool,
+) {
+    walk(view, true, |_| true, |_| true, look, visit);
+}
+
+/// Walks with complementary guarded copies of one value counting as one copy, or not.
+pub fn walk_with_copies_by<F>(
+    view: &mut View<'_>,
+    joins_complementary: bool,
+    look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
+    visit: impl FnMut(&mut View<'_>, &AvailableCopies, (Block, Inst), F) -> bool,
+) {
+    walk(view, joins_complementary, |_| true, |_| true, look, visit);
+}
+
+/// Walks over some of the blocks and some of their instructions. Blocks are given by their places in the dominator
+/// tree's preorder; what dominates one that takes part must do so, too. What the other instructions write is taken for
+/// unwritten.
+pub fn walk_part_with_copies<F>(
+    view: &mut View<'_>,
+    block_takes_part: impl Fn(usize) -> bool,
+    inst_takes_part: impl Fn(Inst) -> bool,
+    look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
+    visit: impl FnMut(&mut View<'_>, &AvailableCopies, (Block, Inst), F) -> bool,
+) {
+    walk(view, true, block_takes_part, inst_takes_part, look, visit);
+}
+
+fn walk<F>(
+    view: &mut View<'_>,
+    joins_complementary: bool,
+    block_takes_part: impl Fn(usize) -> bool,
+    inst_takes_part: impl Fn(Inst) -> bool,
+    look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
+    mut visit: impl FnMut(&mut View<'_>, &AvailableCopies, (Block, Inst), F) -> bool,
+) {
+    let (cfg, dominators) = (view.cfg(), view.dominators());
+    let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
+    copies.joins_complementary = joins_complementary;
+    let mut place = 0;
+    while let Some(&block) = dominators.preorder().get(place) {
+        if !block_takes_part(place) {
+            place += dominators.subtree(block).len();
+            continue;
+        }
+        copies.enter(block, place as u32);
+        place += 1;
+        let mut next = view.func().layout.first_inst(block);
+        while let Some(inst) = next {
+            next = view.func().layout.next_inst(inst);
+            if !inst_takes_part(inst) {
+                continue;
+            }
+            let mut data = &view.func().insts[inst];
+            if let Some(found) = look(&copies, data) {
+                let stays = visit(view, &copies, (block, inst), found);
+                debug_assert_eq!(stays, view.func().inst_block(inst).is_some());
+                // What went away writes nothing.
+                if !stays {
+                    continue;
+                }
+                data = &view.func().insts[inst];
+            }
+            copies.define(data);
+            if next.is_none() {
+                copies.note_branch(data);
+            }
+        }
+    }
+}
+
+/// The tables of one walk.
+pub struct AvailableCopies {
+    cfg: Rc<Cfg>,
+    dominators: Rc<Dominators>,
+    /// States by register. Which registers have exactly one definition, a parameter's value on entry counted as one, is
+    /// decided before the first block: definitions removed during the walk make no others true elsewhere.
+    regs: Vec<RegState>,
+    /// The first one is [`Knowledge::NONE`].
+    knowledge: Vec<Knowledge>,
+    scopes: Vec<Scope>,
+    /// States before changes in open blocks.
+    undo: Vec<(Reg, RegState)>,
+    last_version: u32,
+    /// The open block.
+    block: Block,
+    extended_block: u32,
+    last_extended_block: u32,
+    /// Are complementary guarded copies of one value one copy?
+    joins_complementary: bool,
+}
+
+impl AvailableCopies {
+    /// Before the first block.
+    fn new(func: &Function, cfg: Rc<Cfg>, dominators: Rc<Dominators>) -> AvailableCopies {
+        let written = |count| if count == 1 { Written::NotYet } else { Written::Never };
+        let states = func.definition_counts().map(|count| RegState { written: written(count), known: 0 });
+        let mut regs: Vec<RegState> = states.collect();
+        for reg in func.params.iter().filter_map(|param| param.reg) {
+            let is_constant = func.definition_count(reg) == 0;
+            regs[reg.index()].written = if is_constant { Written::OnEntry } else { Written::Version(1) };
+        }
+        AvailableCopies {
+            cfg,
+            dominators,
+            regs,
+            knowledge: vec![Knowledge::NONE],
+            scopes: Vec::new(),
+            undo: Vec::new(),
+            last_version: 1,
+            block: Block::new(0),
+            extended_block: 0,
+            last_extended_block: 0,
+            joins_complementary: true,
+        }
+    }
+
+    /// Goes to the next block of the dominator tree's preorder, the one at that place.
+    fn enter(&mut self, block: Block, place: u32) {
+        self.close_scopes(place);
+        // A block with one predecessor goes on with what that one knew; the predecessor is its immediate dominator.
+        let only_predecessor = match *self.cfg.predecessors(block) {
+            [only] if !self.cfg.is_entry(block) => Some(only),
+            _ => None,
+        };
+        let condition = match self.scopes.last() {
+            Some(scope) if only_predecessor == Some(scope.block) => {
+                self.extended_block = scope.extended_block;
+                scope.condition
+            }
+            _ => {
+                self.last_extended_block += 1;
+                self.extended_block = self.last_extended_block;
+                None
+            }
+        };
+        self.block = block;
+        self.scopes.push(Scope {
+            block,
+            end: place + self.dominators.subtree(block).len() as u32,
+            undo_from: self.undo.len(),
+            knowledge_from: self.knowledge.len(),
+            extended_block: self.extended_block,
+            condition: None,
+        });
+        if let Some((reg, value, on_true)) = condition {
+            self.learn_outcome(reg, value == (on_true == block));
+        }
+    }
+
+    /// Takes back what was learnt in blocks that do not dominate the one at that place.
+    fn close_scopes(&mut self, place: u32) {
+        let mut closed = None;
+        while let Some(scope) = self.scopes.pop_if(|scope| scope.end <= place) {
+            closed = Some(scope);
+        }
+        let Some(Scope { undo_from, knowledge_from, .. }) = closed else { return };
+        while self.undo.len() > undo_from
+            && let Some((reg, state)) = self.undo.pop()
+        {
+            self.regs[reg.index()] = state;
+        }
+        self.knowledge.truncate(knowledge_from);
+    }
+
+    fn knowledge_of(&self, reg: Reg) -> &Knowledge {
+        &self.knowledge[self.regs[reg.index()].known]
+    }
+
+    /// May [`AvailableCopies::lookup`] find something for the register? Mostly not.
+    pub fn may_be_copy(&self, reg: Reg) -> bool {
+        self.knowledge_of(reg).copy != Copy::Unknown
+    }
+
+    /// Does an instruction read a register that may be a copy? Mostly not.
+    pub fn reads_copy(&self, data: &InstData) -> bool {
+        let mut any = false;
+        data.for_each_use(|reg| any |= self.may_be_copy(reg));
+        any
+    }
+
+    /// Was what is known of the register learnt in the open block?
+    pub fn was_copied_here(&self, reg: Reg) -> bool {
+        let here = self.scopes.last().map_or(0, |scope| scope.knowledge_from);
+        self.regs[reg.index()].known >= here
+    }
+
+    /// Value of a register, for an instruction under that guard.
+    pub fn lookup(&self, reg: Reg, guard: Option<Guard>) -> Option<Source> {
+        let (written, knowledge) = (self.regs[reg.index()].written, self.knowledge_of(reg));
+        let held = self.held(written, knowledge, guard)?;
+        self.still_holds(written, knowledge.copied_in, held).then(|| held.source())
+    }
+
+    /// Source that a register was copied from on every path to an instruction under that guard,
+    /// where it or its source may have been overwritten since.
+    pub fn overwritten(&self, reg: Reg, guard: Option<Guard>) -> Option<Source> {
+        let (written, knowledge) = (self.regs[reg.index()].written, self.knowledge_of(reg));
+        let held = self.held(written, knowledge, guard)?;
+        (!self.still_holds(written, knowledge.copied_in, held)).then(|| held.source())
+    }
+
+    /// Source that a register, last written so, was copied from in the lanes of an instruction under that guard.
+    fn held(&self, written: Written, knowledge: &Knowledge, guard: Option<Guard>) -> Option<Held> {
+        let value_of = |predicate| self.value_of(written, knowledge.copied_in, predicate, guard);
+        match knowledge.copy {
+            Copy::Unknown => None,
+            Copy::Always(held) => Some(held),
+            Copy::Where(predicate, value, held) => (value_of(predicate) == Some(value)).then_some(held),
+            Copy::Select(predicate, on_true, on_false) => {
+                if value_of(predicate)? {
+                    on_true
+                } else {
+                    on_false
+                }
+            }
+        }
+    }
+
+    /// A predicate's value here, if the path or a constant tells.
+    pub fn predicate(&self, reg: Reg) -> Option<bool> {
+        self.known_value(reg).or_else(|| match self.lookup(reg, None) {
+            Some(Source::Const(bits)) => Some(bits & 1 != 0),
+            Some(Source::Reg(source)) => self.known_value(source),
+            None => None,
+        })
+    }
+
+    /// Value that a branch on the register itself implies.
+    fn known_value(&self, reg: Reg) -> Option<bool> {
+        let Outcome { value, extended_block, block } = self.knowledge_of(reg).outcome?;
+        let written = self.regs[reg.index()].written;
+        let holds = extended_block == self.extended_block || self.was_written_before(written, block);
+        holds.then_some(value)
+    }
+
+    /// Has the register exactly one definition, a parameter's value on entry counted as one?
+    pub fn is_defined_once(&self, reg: Reg) -> bool {
+        self.regs[reg.index()].written.is_once()
+    }
+
+    /// Has every path to here assigned the register, one with several definitions?
+    pub fn is_assigned(&self, reg: Reg) -> bool {
+        !matches!(self.regs[reg.index()].written, Written::Never | Written::NotYet)
+    }
+
+    /// The value of a predicate that the knowledge of a register depends on, which the guard of the reader or
+    /// the path tells.
+    fn value_of(&self, owner: Written, learnt_in: u32, predicate: Predicate, guard: Option<Guard>) -> Option<bool> {
+        let Predicate { reg, written } = predicate;
+        if !self.still_holds(owner, learnt_in, Held::Reg(reg, written)) {
+            return None;
+        }
+        match guard {
+            Some(guard) if guard.reg == reg => Some(!guard.negated),
+            _ => self.predicate(reg),
+        }
+    }
+
+    /// Is a source what it was when a register, last written so, was made a copy of it?
+    fn still_holds(&self, owner: Written, learnt_in: u32, held: Held) -> bool {
+        if learnt_in == self.extended_block {
+            return match held {
+                Held::Const(_) => true,
+                Held::Reg(reg, written) => self.regs[reg.index()].written == written,
+            };
+        }
+        match (held, owner.block()) {
+            (Held::Const(_), copied_in) => copied_in.is_some(),
+            (Held::Reg(_, written), Some(copied_in)) => self.was_written_before(written, copied_in),
+            (Held::Reg(..), None) => false,
+        }
+    }
+
+    /// Had every path to a place in that block passed the one definition of a register that, there,
+    /// was last written so?
+    fn was_written_before(&self, written: Written, block: Block) -> bool {
+        match written.block() {
+            Some(definition) => definition == block || self.dominators.dominates(definition, block),
+            None => written == Written::OnEntry,
+        }
+    }
+}
