@@ -5,18 +5,22 @@
 //!                                   n1 -> n1_rest: 60     n1_rest -> n2: 60
 //! ```
 //!
-//! What ran in the region ran in its copy with the probability that the check holds, and in the original otherwise; a
-//! branch that is a jump in the copy is taken there as often as its block runs. Counts of a version are rounded up, so that
-//! a block's edges always account for its executions. Writes that are copied are zero as often as their originals.
+//! The copy ran with the probability that the check holds, the original otherwise; a branch that is
+//! a jump in the copy is taken there as often as its block runs. Counts of a version are rounded
+//! up, so that a block's edges always account for its executions. Copied writes are zero as often
+//! as their originals.
 //!
-//! This is an estimate: a profile measured after the transformation would tell which of the two was taken for which path.
+//! This is an estimate: a profile measured after the transformation would say which version each
+//! path took.
+//!
+//! Cost: linear in the profiles.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::ir::{Block, Function, Profile, WarpEntry};
 
-/// Which blocks stand for which, after the transformation.
+/// Blocks of the two versions after the transformation.
 pub(super) struct Versions {
     /// The block that ends in the check.
     pub head: Block,
@@ -34,14 +38,15 @@ pub(super) struct Versions {
     pub begins_at: Option<Block>,
 }
 
-/// Declares executions for the changed function, from its earlier declarations; those of zeros are unchanged.
+/// Declares executions for the changed function, from its earlier declarations; those of zeros are
+/// unchanged.
 pub(super) fn versioned(func: &Function, versions: &Versions) -> Vec<Profile> {
     let executions = |profile: &Profile| versions.executions(func, profile).unwrap_or_else(|| profile.clone());
     func.profiles.iter().map(executions).collect()
 }
 
 impl Versions {
-    /// A profile of what is executed how often. None of one that tells of zeros.
+    /// The profile of executions after the transformation. None for a profile of zeros.
     fn executions(&self, func: &Function, profile: &Profile) -> Option<Profile> {
         match profile {
             Profile::Path(paths) => Some(Profile::Path(self.paths(func, paths))),
@@ -62,7 +67,8 @@ impl Versions {
         block != self.rest && self.copies.contains_key(&block)
     }
 
-    /// The block at whose end control leaves what the profile calls `block`, as a block of the region.
+    /// The block at whose end control leaves what the profile calls `block`, as a block of the
+    /// region.
     fn end_of(&self, block: Block) -> Option<Block> {
         if block == self.head {
             Some(self.rest)
@@ -73,7 +79,8 @@ impl Versions {
         }
     }
 
-    /// Gives the blocks that stand for `from -> to`, with their counts: the same edge if nothing changed.
+    /// Calls `add` with the edges that replace `from -> to`, and their counts; with the edge itself
+    /// if it is outside.
     fn edge(&self, func: &Function, (from, to, count): (Block, Block, u64), mut add: impl FnMut(Block, Block, u64)) {
         let Some(end) = self.end_of(from) else { return add(from, to, count) };
         if let Some(&tail) = self.tails.get(&end) {
