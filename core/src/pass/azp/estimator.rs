@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! n1: r = …                region: n1 after r, n2, n3, n4
-//!     br p, n2, n3         copied: n1 after r, n2, and n4 up to z
-//! n2: x = mul.f32 r, y     n3 leads to no block that gains but n4, so n3 is copied too; nothing after z gains
+//!     br p, n2, n3         copied: n1 after r, n2, n3, which leads to n4, and n4 up to z
+//! n2: x = mul.f32 r, y     not copied: the store, since nothing gains after z
 //! n3: …
 //! n4: z = mul.f32 r, w; st …
 //! ```
@@ -33,9 +33,9 @@
 //! Source: AZP, section 3.3.2, step 5 and equation 5.
 
 use alloc::vec::Vec;
-use fixedbitset::FixedBitSet;
 
 use super::candidates::Candidate;
+use super::convergence::parts_lanes;
 use super::facts::Facts;
 use super::hoisting::Hoist;
 use super::opportunity::{Opportunity, Tail};
@@ -119,8 +119,10 @@ impl<'a> Estimator<'a> {
             parts_lanes: false,
         };
         self.write_constants_for_others(&opportunity);
-        opportunity.parts_lanes = (self.is_divergent || self.leaves_edges_out(&opportunity))
-            && (self.has_convergent(&opportunity) || self.has_convergent_before_meeting(&opportunity));
+        opportunity.parts_lanes = {
+            let is_copied = |inst| self.is_copied(inst, &opportunity);
+            parts_lanes(&self.specialisation, &opportunity, is_copied, self.is_divergent)
+        };
         self.find_frequencies(&opportunity.copied);
         self.add_cycles(&mut opportunity);
         Some(opportunity)
@@ -142,8 +144,6 @@ impl<'a> Estimator<'a> {
     pub fn is_after_check(&self, inst: Inst, start: Inst) -> bool {
         self.facts.place(inst) >= self.facts.place(start) && !self.specialisation.check.comes_before(inst)
     }
-
-    // --- blocks -----------------------------------------------------------------------------------------------------
 
     fn gaining(&self) -> Vec<Inst> {
         self.specialisation.outcomes.keys().filter(|&inst| self.gains(inst)).collect()
@@ -261,62 +261,6 @@ impl<'a> Estimator<'a> {
             }
         }
     }
-
-    // --- lanes ------------------------------------------------------------------------------------------------------
-
-    /// Does a branch of the copy have one target only, while lanes may part at another? Without its
-    /// edges they may meet earlier.
-    fn leaves_edges_out(&self, opportunity: &Opportunity) -> bool {
-        let func = self.facts.func;
-        let branches = blocks_of(opportunity).filter(|&block| func.successors(block).len() > 1);
-        let (mut is_any_settled, mut is_any_open) = (false, false);
-        for branch in branches.filter_map(|block| func.terminator(block)) {
-            let is_settled = matches!(self.specialisation.outcomes.get(branch), Some(Outcome::Goes(_)));
-            is_any_settled |= is_settled;
-            is_any_open |= !is_settled;
-        }
-        is_any_settled && is_any_open
-    }
-
-    /// Does an instruction of the region depend on which lanes execute it together? Both versions
-    /// of it do then.
-    fn has_convergent(&self, opportunity: &Opportunity) -> bool {
-        let func = self.facts.func;
-        let blocks = blocks_of(opportunity).chain(self.specialisation.dead_blocks.keys());
-        let mut insts = blocks.flat_map(|block| func.block_insts(block));
-        insts.any(|inst| {
-            func.insts[inst].opcode.op.is_convergent()
-                && (self.specialisation.is_in_dead_block(inst) || self.is_copied(inst, opportunity))
-        })
-    }
-
-    /// Does an instruction between a tail and the point where all lanes meet depend on which lanes
-    /// execute it together? Those of the two versions come there apart.
-    fn has_convergent_before_meeting(&self, opportunity: &Opportunity) -> bool {
-        let Facts { func, post_dominators, .. } = self.facts;
-        let is_convergent = |inst: Inst| func.insts[inst].opcode.op.is_convergent();
-        let meets = |block: Block| post_dominators.post_dominates(block, opportunity.head);
-        let (mut seen, mut open) = (FixedBitSet::with_capacity(func.blocks.len()), Vec::<Block>::new());
-        for tail in opportunity.tails.iter().filter(|tail| !meets(tail.block)) {
-            let mut rest = func.block_insts(tail.block).skip_while(|&inst| inst != tail.first);
-            if rest.any(is_convergent) {
-                return true;
-            }
-            open.extend(func.successors(tail.block));
-        }
-        while let Some(block) = open.pop() {
-            if seen.put(cranelift_entity::EntityRef::index(block)) || meets(block) {
-                continue;
-            }
-            if func.block_insts(block).any(is_convergent) {
-                return true;
-            }
-            open.extend(func.successors(block));
-        }
-        false
-    }
-
-    // --- cycles -----------------------------------------------------------------------------------------------------
 
     /// Finds how often copied blocks, in reverse postorder, run where the candidate is zero. A
     /// branch that it decides is taken whenever its block runs; blocks below keep their share of
@@ -436,9 +380,4 @@ impl<'a> Estimator<'a> {
         cycles += costs.cycles(&InstData::new(Opcode::untyped(Op::BrIf), [], []));
         self.facts.frequency(self.specialisation.check.head) * cycles
     }
-}
-
-/// The check's block and those that are copied.
-fn blocks_of(opportunity: &Opportunity) -> impl Iterator<Item = Block> + '_ {
-    core::iter::once(opportunity.head).chain(opportunity.copied.iter().copied())
 }

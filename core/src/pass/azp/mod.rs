@@ -18,7 +18,8 @@
 //! 3. Assume that the candidate is zero, and find the constants and the dead code of the region
 //!    that the check dominates, without changing anything (`specialisation`, `dead_code`,
 //!    `simplification`).
-//! 4. Estimate what that saves (`estimator`, `opportunity`; `facts`, `costs`, `frequencies`).
+//! 4. Estimate what that saves (`estimator`, `opportunity`, `convergence`; `facts`, `costs`,
+//!    `frequencies`).
 //! 5. Transform for the candidate that gains most (`transformation`, `profiles`).
 //! 6. Begin again (`round`), since one transformation may open the next, until no candidate passes
 //!    or `xform_limit` is reached. With `heuristic=oracle` the launch is run after each, and what
@@ -32,17 +33,19 @@
 //! A zero of either sign takes the fast version, so that the sign of a zero result may change.
 //! Without the licence float candidates are refused, and so is the pass where there are no others.
 //!
-//! Cost: a round is about linear in the function, since a candidate costs as much as its slices;
+//! Cost: linear in the function for each round, by a limit on the sum of the slices (`round`);
 //! there are at most `xform_limit` rounds and one more. Limits: a candidate changes at most 4,096
-//! instructions in 512 blocks and copies at most 256; the remark `too-large` says where it would be
-//! more. A check that needs more than 512 instructions of its block stays after them. Running the
-//! pass again finds nothing more, unless `xform_limit` was reached, which the remark `limit` says.
+//! instructions in 512 blocks and copies at most 256; the remark `too-large` says where a limit was
+//! reached. A check that needs more than 512 instructions of its block stays after them. Running
+//! the pass again finds nothing more, unless a limit was reached; that of `xform_limit` the remark
+//! `limit` says.
 //!
 //! Source: M. Stephenson and R. Rangan, AZP: automatic specialization for zero values in gaming
 //! applications, 2020.
 
 mod candidates;
 mod check;
+mod convergence;
 mod costs;
 mod dead_code;
 mod estimator;

@@ -1,9 +1,9 @@
 //! Figures of a candidate's estimate, and the verdict on them.
 //!
 //! ```text
-//! T_R      cycles of the region as it is             gain = T_R - (P · T_S + (1 - P) · T_R + T_check)
-//! T_S      cycles of what is left if it is zero      su   = (T_R - T_S - T_check) / T_R
-//! T_check  cycles of the comparison, vote, branch    su_thresh = e^(-|S| / (50 + 10 · MemKilled))
+//! T_R      cycles of the region as it is           gain = T_R - (P · T_S + (1 - P) · T_R + T_check)
+//! T_S      cycles of what is left if it is zero    su   = (T_R - T_S - T_check) / T_R
+//! T_check  cycles of comparison, vote and branch   su_thresh = e^(-|S| / (50 + 10 · MemKilled))
 //! ```
 //!
 //! As printed, T_δ is T_AZP - T_R, which is negative for a gain, and `su < su_thresh` prefers the
@@ -104,6 +104,11 @@ impl Opportunity {
     /// |S|: blocks that are copied.
     pub fn blocks(&self) -> usize {
         self.copied.len() + 1
+    }
+
+    /// The check's block and those that are copied.
+    pub fn blocks_of_region(&self) -> impl Iterator<Item = Block> + '_ {
+        core::iter::once(self.head).chain(self.copied.iter().copied())
     }
 
     /// su_thresh, equation 6.

@@ -1,7 +1,7 @@
 //! Remarks of the pass: the gain of each transformation, and the reason of each refusal.
 //!
 //! ```text
-//! applied specialise   `r` is zero in 60 % of warps: without what is not needed then, 1.0 of 812.0 cycles are left, …
+//! applied specialise   `r` is zero in 60 % of warps: without what is not needed then, 1.0 of 812.0 …
 //! missed  propagator   `c` is zero because `a1` is, which is a candidate itself
 //! missed  gain         specialising for `k` would gain 3.2 cycles of 40.0; 25 are asked for
 //! ```
@@ -32,15 +32,11 @@ impl Judged {
             .with("candidate", Fact::Count(u64::from(self.candidate.number)))
             .with("round", Fact::Count(round.unsigned_abs()))
             .with("probability", Fact::Number(it.probability));
-        let remark = match self.candidate.joint {
-            Some(joint) => remark.with("joint", Fact::Number(joint)),
-            None => remark,
-        };
-        let remark = match &self.hoist {
-            Some(hoist) => remark.with("moved_up", Fact::Count(hoist.insts.len() as u64)),
-            None => remark,
-        };
-        let remark = remark
+        let add =
+            |remark: Remark, name, fact: Option<Fact>| fact.into_iter().fold(remark, |it, fact| it.with(name, fact));
+        let remark = add(remark, "joint", self.candidate.joint.map(Fact::Number));
+        let moved_up = self.hoist.as_ref().map(|hoist| Fact::Count(hoist.insts.len() as u64));
+        let remark = add(remark, "moved_up", moved_up)
             .with("t_region", Fact::Number(it.t_region))
             .with("t_special", Fact::Number(it.t_special))
             .with("t_check", Fact::Number(it.t_check))
@@ -48,13 +44,10 @@ impl Judged {
             .with("gain", Fact::Number(it.gain()))
             .with("memory_killed", Fact::Count(it.memory_killed as u64))
             .with("blocks", Fact::Count(it.blocks() as u64))
-            .with("region", Fact::Blocks(core::iter::once(it.head).chain(it.copied.iter().copied()).collect()));
+            .with("region", Fact::Blocks(it.blocks_of_region().collect()));
         let registers = self.candidate.regs().iter().map(|&reg| func.regs[reg].name.clone()).collect();
-        let remark = remark.with("registers", Fact::Words(registers));
-        match it.speed_up() {
-            Some(speed_up) => remark.with("su", Fact::Number(speed_up)).with("su_thresh", Fact::Number(it.threshold())),
-            None => remark,
-        }
+        let remark = add(remark.with("registers", Fact::Words(registers)), "su", it.speed_up().map(Fact::Number));
+        add(remark, "su_thresh", it.speed_up().map(|_| Fact::Number(it.threshold())))
     }
 }
 
@@ -84,8 +77,8 @@ pub(super) fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
     });
     let counted = judged.candidate.joint.map(|joint| format!(" (counted together: {:.0} %)", joint * 100.0));
     let message = format!(
-        "{} {verb}{all} zero in {:.0} % of warps{}: without what is not needed then, {:.1} of {:.1} cycles are left, and \
-         the check takes {:.1}, so {:.1} cycles are gained{}",
+        "{} {verb}{all} zero in {:.0} % of warps{}: without what is not needed then, {:.1} of {:.1} cycles are left, \
+         and the check takes {:.1}, so {:.1} cycles are gained{}",
         named(func, &regs),
         it.probability * 100.0,
         counted.unwrap_or_default(),

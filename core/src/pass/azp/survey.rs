@@ -2,10 +2,10 @@
 //! them, for people who look before the pass does anything.
 //!
 //! ```text
-//! a1 = …                        number  registers  P    T_R    T_S  T_check  verdict
-//! b  = work.f32 50, x           1       a1         0.8  812.0  1.0  9.2      gains most: 630.2 cycles
-//! c  = mul.f32 a1, b            3       c          0.8                       is zero because a1 is
-//! profile zero { n.a1: 0.8 }    of 1: c becomes a constant, b is not needed, both are in the region
+//! a1 = …                      number  registers  P    T_R    T_S  T_check  verdict
+//! b  = work.f32 50, x         1       a1         0.8  812.0  1.0  9.2      gains most: 630.2 cycles
+//! c  = mul.f32 a1, b          3       c          0.8                       is zero because a1 is
+//! profile zero { n.a1: 0.8 }  of 1: c becomes a constant, b is not needed, both are in the region
 //! ```
 //!
 //! A survey is a round of the pass: the same estimates, order and sentences, so that the pass does
@@ -190,7 +190,7 @@ fn effect(view: &mut View<'_>, rules: &Rules, judged: &Judged) -> Effect {
     let specialisation = &estimator.specialisation;
     let writers = judged.candidate.writes.iter().map(|&(inst, _)| inst).collect();
     let mut effect = Effect { number, start: Some(it.start), writers, ..Effect::default() };
-    let blocks = core::iter::once(it.head).chain(it.copied.iter().copied()).chain(specialisation.dead_blocks.keys());
+    let blocks = it.blocks_of_region().chain(specialisation.dead_blocks.keys());
     for inst in blocks.flat_map(|block| facts.func.block_insts(block)) {
         let is_entered = !specialisation.is_in_dead_block(inst);
         let is_hoisted = specialisation.check.hoisted.contains(&inst);

@@ -92,7 +92,7 @@ impl Plan {
             after_check: func.block_insts(head).filter(|&inst| estimator.is_after_check(inst, start)).collect(),
             hoisted: specialisation.check.hoisted.clone(),
             tails: opportunity.tails.clone(),
-            copies: core::iter::once(head).chain(opportunity.copied.iter().copied()).map(copy).collect(),
+            copies: opportunity.blocks_of_region().map(copy).collect(),
         }
     }
 
