@@ -66,13 +66,13 @@ pub(super) fn simplified(
     for place in 0..data.args.len() {
         let kind = original.arg_kind(place);
         match &mut data.args[place] {
-            Operand::Reg(_) | Operand::NotReg(_) => {
+            &mut (Operand::Reg(reg) | Operand::NotReg(reg)) => {
                 let Some(bits) = known(use_number()).filter(|&bits| original.takes_constant(place, bits)) else {
                     continue;
                 };
                 let is_negated = matches!(data.args[place], Operand::NotReg(_));
                 match kind {
-                    Some(ArgKind::Value(ty) | ArgKind::LowBits(ty)) => {
+                    Some(ArgKind::Value(ty) | ArgKind::LowBits(ty)) if !needs_sign(func, original, ty, reg, bits) => {
                         data.args[place] = Operand::Const(bits & ty.mask());
                     }
                     Some(ArgKind::Predicate) => predicates.push((place, (bits & 1 != 0) != is_negated)),
@@ -99,7 +99,10 @@ pub(super) fn simplified(
                     continue;
                 };
                 for element in elements.iter_mut().filter(|element| element.as_reg_or_negation().is_some()) {
-                    if let Some(bits) = known(use_number()) {
+                    let reg = element.as_reg_or_negation();
+                    if let (Some(bits), Some(reg)) = (known(use_number()), reg)
+                        && !needs_sign(func, original, ty, reg, bits)
+                    {
                         *element = Operand::Const(bits & ty.mask());
                     }
                 }
@@ -122,6 +125,17 @@ pub(super) fn simplified(
         _ if data == *original => Simplified::Same,
         _ => Simplified::Simpler(data),
     }
+}
+
+/// Does an instruction read the sign of a float zero otherwise than float arithmetic does? The sign
+/// is not known, since a comparison with zero holds for both.
+fn needs_sign(func: &Function, data: &InstData, ty: Type, reg: Reg, bits: u64) -> bool {
+    let have = func.reg_types[reg];
+    let is_copy =
+        matches!(data.opcode.op, Op::Mov | Op::Selp) && data.dsts.iter().all(|&dst| func.reg_types[dst].is_float());
+    have.is_float()
+        && bits & !(1 << (have.bits() - 1)) == 0
+        && (data.opcode.op == Op::Copysign || (!ty.is_float() && !is_copy))
 }
 
 /// Number of the target of a branch whose condition is known.
