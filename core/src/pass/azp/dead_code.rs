@@ -170,7 +170,7 @@ impl Specialisation<'_> {
             }
             Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => {
                 let is_needed = !self.check.has_in_region(inst)
-                    || func.insts[inst].opcode.has_effect()
+                    || has_effect(&func.insts[inst])
                     || self.outcomes.get(inst) == Some(Outcome::Dead)
                     || values.defined(inst).iter().any(|&result| self.readers_left(result) > 0);
                 if is_needed {
@@ -233,7 +233,7 @@ impl Specialisation<'_> {
                     if outcome.is_some() && !self.uses_left(inst).contains(&values.reg(value)) {
                         continue;
                     }
-                    if !self.check.has_in_region(inst) || func.insts[inst].opcode.has_effect() {
+                    if !self.check.has_in_region(inst) || has_effect(&func.insts[inst]) {
                         return None;
                     }
                     values.defined(inst).iter().for_each(|&result| add(result));
@@ -285,4 +285,10 @@ impl Specialisation<'_> {
             }
         }
     }
+}
+
+/// Does the instruction do more than write registers? Lanes that passed the check before may wait
+/// for the members of a mask.
+fn has_effect(data: &InstData) -> bool {
+    data.opcode.has_effect() || data.may_wait()
 }
