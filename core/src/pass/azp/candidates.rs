@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! {x, y, z, w} = tex.2d T, u, v     candidates 1 2 3 4: x, y, z, w; 5: (x, y, z, w)
-//! a = mul.f32 x, s                  6: a        the products are isomorphic and stem from the texture, so with
-//! b = mul.f32 y, s                  7: b        8: c      (a, b, c) is a candidate too
+//! a = mul.f32 x, s                  6: a   7: b   8: c
+//! b = mul.f32 y, s                  9: (a, b, c), isomorphic products of the texture's elements
 //! c = mul.f32 z, s                  k = mov.f32 1.0 and r = mov.f32 a are none
 //! ```
 //!

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! n1: r = ld …     place 0, 0 cycles before it, 14 of its own
-//!     x = mul …    place 1, 14 cycles before it       n1: 18 cycles, 1 execution for each run by a warp
+//!     x = mul …    place 1, 14 cycles before it       n1: 18 cycles, 1 execution for each run
 //! ```
 //!
 //! Linear in the function.

@@ -1,9 +1,9 @@
 //! Executions of each block by a warp, for each run of the function by one.
 //!
 //! ```text
-//! profile warp { n1: 100  n2: 40 }      n2 runs 0.4 times for each run of the function, which begins in n1
-//! n1: p = setp.eq.f32 r, 0.0            without counts: frequencies are guessed from the shape, except that a check
-//!     q = vote.all p; br q, a, b        for zero goes to a as often as `profile zero` says of r, or of q itself
+//! profile warp { n1: 100  n2: 40 }    n2 runs 0.4 times for each run, which begins in n1
+//! n1: p = setp.eq.f32 r, 0.0          without counts: guessed from the shape, except that a check
+//!     q = vote.all p; br q, a, b      goes to a as often as `profile zero` says of r, or of q
 //! ```
 //!
 //! Cost: linear in blocks and profile entries.

@@ -1,9 +1,9 @@
 //! Transformations that help, found by running the launch after each.
 //!
 //! ```text
-//! estimated gain   a 40, b 30, c 26                   the default transforms for a, then b, then c
-//! cycles           1000 ─a→ 900 ─b→ 950 ─c→ 940       a helps, b does not, and after it the launch is never faster than
-//!                           900 ─c→ 890               before: so b is refused, and from a on it goes with c
+//! estimated gain   a 40, b 30, c 26               the default transforms for a, then b, then c
+//! cycles           1000 ─a→ 900 ─b→ 950 ─c→ 940   a helps; after b the launch is never faster than
+//!                           900 ─c→ 890           before, so b is refused, and c is tried after a
 //! ```
 //!
 //! 1. Make the default's sequence of transformations to its end, without refused candidates: one

@@ -1,8 +1,8 @@
 //! Predictions of the checks that the pass has inserted.
 //!
 //! ```text
-//! r1 checked:   T_AZP − T_R = T_check − P · (T_R − T_S)        a loss of T_check where it fails,
-//!                                                              a gain of T_R − T_S besides where it holds
+//! r1 checked:   T_AZP − T_R = T_check − P · (T_R − T_S)    a loss of T_check where it fails,
+//!                                                          and a gain of T_R − T_S where it holds
 //! ```
 //!
 //! Source: AZP, equation 5. Figures are those on which the transformation was decided, in remarks

@@ -48,10 +48,31 @@ pub(super) fn versioned(func: &Function, versions: &Versions) -> Vec<Profile> {
 impl Versions {
     /// The profile of executions after the transformation. None for a profile of zeros.
     fn executions(&self, func: &Function, profile: &Profile) -> Option<Profile> {
+        let mut runs: BTreeMap<Block, u64> = BTreeMap::new();
+        let mut add_runs = |block: Block, count: u64| {
+            let sum = runs.entry(block).or_default();
+            *sum = sum.saturating_add(count);
+        };
         match profile {
             Profile::Path(paths) => Some(Profile::Path(self.paths(func, paths))),
-            Profile::Edge(edges) => Some(Profile::Edge(self.edges(func, edges))),
-            Profile::Warp(entries) => Some(Profile::Warp(self.warps(func, entries))),
+            Profile::Edge(edges) => {
+                edges.iter().for_each(|&(from, _, count)| add_runs(from, count));
+                let entry = |&(from, to, executions): &(Block, Block, u64)| WarpEntry::Edge { from, to, executions };
+                let entries = self.entries(func, edges.iter().map(entry), &runs);
+                let edge = |entry: WarpEntry| match entry {
+                    WarpEntry::Edge { from, to, executions } => Some((from, to, executions)),
+                    WarpEntry::Block { .. } => None,
+                };
+                Some(Profile::Edge(entries.into_iter().filter_map(edge).collect()))
+            }
+            Profile::Warp(entries) => {
+                for entry in entries {
+                    if let WarpEntry::Block { block, executions, .. } = *entry {
+                        add_runs(block, executions);
+                    }
+                }
+                Some(Profile::Warp(self.entries(func, entries.iter().copied(), &runs)))
+            }
             Profile::Zero(_) => None,
         }
     }
@@ -67,36 +88,28 @@ impl Versions {
         block != self.rest && self.copies.contains_key(&block)
     }
 
-    /// The block at whose end control leaves what the profile calls `block`, as a block of the
-    /// region.
+    /// The block at whose end control leaves a block of the profile, if that is in the region.
     fn end_of(&self, block: Block) -> Option<Block> {
-        if block == self.head {
-            Some(self.rest)
-        } else if self.is_inside(block) {
-            Some(block)
-        } else {
-            None
-        }
+        if block == self.head { Some(self.rest) } else { Some(block).filter(|&block| self.is_inside(block)) }
     }
 
-    /// Calls `add` with the edges that replace `from -> to`, and their counts; with the edge itself
-    /// if it is outside.
-    fn edge(&self, func: &Function, (from, to, count): (Block, Block, u64), mut add: impl FnMut(Block, Block, u64)) {
-        let Some(end) = self.end_of(from) else { return add(from, to, count) };
-        if let Some(&tail) = self.tails.get(&end) {
-            return add(tail, to, count);
+    /// Entries after the transformation, given how often each block of the profile runs.
+    fn entries(
+        &self,
+        func: &Function,
+        entries: impl Iterator<Item = WarpEntry>,
+        runs: &BTreeMap<Block, u64>,
+    ) -> Vec<WarpEntry> {
+        let mut found = Vec::new();
+        for entry in entries {
+            match entry {
+                WarpEntry::Block { block, executions, diverged } => {
+                    self.add_blocks(func, (block, executions, diverged), &mut found);
+                }
+                WarpEntry::Edge { from, to, executions } => self.add_edges(func, (from, to, executions), &mut found),
+            }
         }
-        let (fast, slow) = self.split(count);
-        add(end, to, slow);
-        let copy = self.copies[&end];
-        let target = if self.is_inside(to) { self.copies[&to] } else { to };
-        if !self.goes.contains_key(&end) && func.layout.has_block(copy) && func.successors(copy).contains(&target) {
-            add(copy, target, fast);
-        }
-    }
-
-    /// The edges that the transformation adds, given how often each block of the region runs.
-    fn new_edges(&self, func: &Function, runs: &BTreeMap<Block, u64>, mut add: impl FnMut(Block, Block, u64)) {
+        let mut add = |from, to, executions| found.push(WarpEntry::Edge { from, to, executions });
         for (&original, &copy) in &self.copies {
             let name = if original == self.rest { self.head } else { original };
             let Some(&count) = runs.get(&name) else { continue };
@@ -108,59 +121,38 @@ impl Versions {
             if let Some(&tail) = self.tails.get(&original) {
                 add(original, tail, slow);
             }
-            if let Some(&target) = self.goes.get(&original)
-                && func.layout.has_block(copy)
-            {
+            if let Some(&target) = self.goes.get(&original).filter(|_| func.layout.has_block(copy)) {
                 add(copy, target, fast);
             }
         }
-    }
-
-    fn edges(&self, func: &Function, edges: &[(Block, Block, u64)]) -> Vec<(Block, Block, u64)> {
-        let mut found = Vec::new();
-        let mut runs: BTreeMap<Block, u64> = BTreeMap::new();
-        for &(from, to, count) in edges {
-            let sum = runs.entry(from).or_default();
-            *sum = sum.saturating_add(count);
-            self.edge(func, (from, to, count), |from, to, count| found.push((from, to, count)));
-        }
-        self.new_edges(func, &runs, |from, to, count| found.push((from, to, count)));
         found
     }
 
-    fn warps(&self, func: &Function, entries: &[WarpEntry]) -> Vec<WarpEntry> {
-        let mut found = Vec::new();
-        let mut runs: BTreeMap<Block, u64> = BTreeMap::new();
-        for &entry in entries {
-            match entry {
-                WarpEntry::Block { block, executions, diverged } => {
-                    let sum = runs.entry(block).or_default();
-                    *sum = sum.saturating_add(executions);
-                    self.warp_block(func, (block, executions, diverged), &mut found);
-                }
-                WarpEntry::Edge { from, to, executions } => {
-                    self.edge(func, (from, to, executions), |from, to, executions| {
-                        found.push(WarpEntry::Edge { from, to, executions });
-                    });
-                }
-            }
+    /// Adds the edges that replace `from -> to`, or the edge itself if it is outside.
+    fn add_edges(&self, func: &Function, (from, to, count): (Block, Block, u64), found: &mut Vec<WarpEntry>) {
+        let mut add = |from, executions, to| found.push(WarpEntry::Edge { from, to, executions });
+        let Some(end) = self.end_of(from) else { return add(from, count, to) };
+        if let Some(&tail) = self.tails.get(&end) {
+            return add(tail, count, to);
         }
-        self.new_edges(func, &runs, |from, to, executions| found.push(WarpEntry::Edge { from, to, executions }));
-        found
+        let (fast, slow) = self.split(count);
+        add(end, slow, to);
+        let copy = self.copies[&end];
+        let target = if self.is_inside(to) { self.copies[&to] } else { to };
+        if !self.goes.contains_key(&end) && func.layout.has_block(copy) && func.successors(copy).contains(&target) {
+            add(copy, fast, target);
+        }
     }
 
-    fn warp_block(
+    /// Adds the blocks that replace a block, or the block itself if it is outside.
+    fn add_blocks(
         &self,
         func: &Function,
         (block, executions, diverged): (Block, u64, Option<u64>),
         found: &mut Vec<WarpEntry>,
     ) {
-        let Some(end) = self.end_of(block) else {
-            return found.push(WarpEntry::Block { block, executions, diverged });
-        };
-        let mut add = |block: Block, executions: u64, diverged: Option<u64>| {
-            found.push(WarpEntry::Block { block, executions, diverged });
-        };
+        let mut add = |block, executions, diverged| found.push(WarpEntry::Block { block, executions, diverged });
+        let Some(end) = self.end_of(block) else { return add(block, executions, diverged) };
         if block == self.head {
             add(block, executions, None);
         }
@@ -181,14 +173,9 @@ impl Versions {
     fn paths(&self, func: &Function, paths: &[(Vec<Block>, u64)]) -> Vec<(Vec<Block>, u64)> {
         let mut found = Vec::new();
         for (path, count) in paths {
-            let slow_path = self.version_of(path, false);
-            if slow_path == *path {
-                found.push((slow_path, *count));
-                continue;
-            }
-            let fast_path = self.version_of(path, true);
+            let (fast_path, slow_path) = (self.version_of(path, true), self.version_of(path, false));
             let is_possible = fast_path.windows(2).all(|step| func.successors(step[0]).contains(&step[1]));
-            if is_possible {
+            if slow_path != *path && is_possible {
                 let (fast, slow) = self.split(*count);
                 found.push((fast_path, fast));
                 found.push((slow_path, slow));
@@ -206,26 +193,17 @@ impl Versions {
         // A path may begin inside the region, at the header of a loop.
         let mut is_in_region = path.first().is_some_and(|&first| self.is_inside(first));
         for &block in path {
-            is_in_region &= self.is_inside(block);
-            if block == self.head {
+            is_in_region = block == self.head || (is_in_region && self.is_inside(block));
+            let end = self.end_of(block).filter(|_| is_in_region);
+            if block == self.head || end.is_none() {
                 version.push(block);
-                is_in_region = true;
             }
-            let Some(end) = self.end_of(block).filter(|_| is_in_region) else {
-                if block != self.head {
-                    version.push(block);
-                }
-                continue;
-            };
-            let is_left_out = is_fast && end == self.rest && self.begins_at.is_some();
-            if !is_left_out {
+            let Some(end) = end else { continue };
+            if !(is_fast && end == self.rest && self.begins_at.is_some()) {
                 version.push(if is_fast { self.copies[&end] } else { end });
             }
-            if let Some(&tail) = self.tails.get(&end)
-                && version.last() != Some(&tail)
-            {
-                version.push(tail);
-            }
+            let tail = self.tails.get(&end).filter(|tail| version.last() != Some(tail));
+            version.extend(tail);
         }
         version
     }

@@ -1,11 +1,11 @@
 //! Zeros of writes in `profile zero`, and the checks for zero that a program has already.
 //!
 //! ```text
-//! profile zero { n1.r: 0.5         the first write of r in n1 gives zero in all lanes of a warp half the time
+//! profile zero { n1.r: 0.5         the first write of r in n1 gives zero in all lanes half the time
 //!                n1.r & n1.s: 0 }  and never when that of s does
 //! p = setp.eq.f32 r, 0.0
-//! q = vote.all p                 after `br q, n2, n3`, r is zero in n2
-//! br q, n2, n3                   after `vote.all !p` a predicate p is false there
+//! q = vote.all p                   after `br q, n2, n3`, r is zero in n2
+//! br q, n2, n3                     after `vote.all !p` a predicate p is false there
 //! ```
 
 use alloc::collections::{BTreeMap, BTreeSet};
