@@ -8,7 +8,8 @@ use core::ops::Range;
 
 use crate::ir::Inst;
 
-/// An instruction's part of the slots: first what it reads, as [`crate::ir::InstData::uses`] has it, then what it writes.
+/// An instruction's part of the slots: first what it reads, as [`crate::ir::InstData::uses`] has it,
+/// then what it writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Record {
     pub inst: Inst,

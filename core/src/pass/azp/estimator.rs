@@ -48,8 +48,7 @@ use crate::machine::OpClass;
 
 /// A region with more blocks is not copied.
 const MOST_BLOCKS: usize = 256;
-/// Where the constants alone change that many instructions, their blocks are counted before dead
-/// code is searched.
+/// From that many changes by constants alone, their blocks are counted before dead code is searched.
 const MANY_CHANGES: usize = 32;
 /// Cycles below which a difference is one of rounding.
 const NOTHING: f64 = 1e-9;
