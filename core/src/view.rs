@@ -9,7 +9,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use crate::edit::{Editor, Rewrite};
-use crate::flow::{Divergence, DivergenceInput, Liveness, RegisterAccesses, ValueUses, Values};
+use crate::flow::{Divergence, DivergenceInput, Liveness, ValueUses, Values};
 use crate::graph::{Cfg, ControlDependence, Dominators, Loops, PostDominators};
 use crate::ir::{Function, GlobalData, Module};
 use crate::trace::{Remark, TableEvent, Trace};
@@ -109,17 +109,6 @@ impl<'a> View<'a> {
     pub fn close(mut self) -> (Analyses, Vec<GlobalData>) {
         self.revalidate();
         (self.known, self.editor.take_globals())
-    }
-
-    /// The value that each use sees, from what is known already of what instructions read and write.
-    pub(crate) fn values_from(&mut self, accesses: &RegisterAccesses) -> Rc<Values> {
-        self.revalidate();
-        if self.known.values.is_none() {
-            debug_assert!(accesses.are_right(self.func()), "a block has changed and was not looked at again");
-            let (cfg, dominators) = (self.cfg(), self.dominators());
-            self.known.values = Some(Rc::new(Values::compute_from(self.func(), accesses, &cfg, &dominators)));
-        }
-        self.values()
     }
 
     /// The function as it is now.

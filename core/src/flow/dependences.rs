@@ -19,10 +19,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
-use crate::ir::{Block, Flags, Function, Inst, InstData, Op, Reg, Space};
+use crate::ir::{Flags, Function, Inst, InstData, Op, Reg, Space};
 
 /// See the file's head.
-#[derive(Default)]
 pub(crate) struct Dependences {
     /// Predecessors of `i` are `all[first[i]..first[i] + count]`.
     first: Vec<(u32, u32)>,
@@ -43,18 +42,10 @@ enum Order {
 impl Dependences {
     /// Collects the dependences of all blocks of a function.
     pub fn of(func: &Function) -> Dependences {
-        let mut found = Dependences::default();
-        found.learn(func, func.block_order());
-        found
-    }
-
-    /// Learns those of blocks that it has not seen as they are.
-    pub fn learn(&mut self, func: &Function, blocks: impl Iterator<Item = Block>) {
-        let found = self;
-        found.first.resize(func.insts.len(), (0, 0));
+        let mut found = Dependences { first: vec![(0, 0); func.insts.len()], all: Vec::new() };
         let mut regs = Accesses { block: 0, regs: vec![(0, None, 0); func.regs.len()], readers: Vec::new() };
         let mut reads = Vec::new();
-        for block in blocks {
+        for block in func.block_order() {
             regs.begin_block();
             reads.clear();
             let mut last_act = None;
@@ -83,6 +74,7 @@ impl Dependences {
                 data.dsts.iter().for_each(|&dst| regs.write(dst, inst));
             }
         }
+        found
     }
 
     /// Direct dependences of an instruction, all in its own block and before it.

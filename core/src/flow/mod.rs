@@ -8,7 +8,6 @@
 //!  └─▶ Divergence           which values and branches differ between the lanes of a warp, and why
 //! LaneGroups      which lanes run together what depends on that
 //! Liveness        which registers are read later
-//! RegisterAccesses        what instructions read and write, apart from them
 //! Dependences     which instructions of a block must stay behind which
 //! FloatResults    registers that arithmetic alone computes, whose NaN is canonical
 //! vectors         registers that are computed side by side
@@ -21,7 +20,6 @@ mod lane_groups;
 mod liveness;
 mod nans;
 mod reaching;
-mod register_accesses;
 mod uses;
 mod values;
 mod vectors;
@@ -32,7 +30,6 @@ pub(crate) use lane_groups::{Allowance, LaneGroups, convergent_blocks};
 pub use liveness::Liveness;
 pub(crate) use nans::FloatResults;
 pub use reaching::{ReachingDefinition, ReachingDefinitions};
-pub(crate) use register_accesses::RegisterAccesses;
 pub use uses::{ValueUse, ValueUses};
 pub use values::{Definition, JoinArg, Value, ValueNames, Values};
 pub(crate) use vectors::{Elements, Seedbeds, VectorInput, vectors};

@@ -16,8 +16,7 @@
 //!
 //! Groups are not packed, only looked at, so nothing has to be legal but that they are zero
 //! together. Bounds: the first [`MOST_READERS`] readers of each element are looked at, and each
-//! instruction is in a few groups, so time is linear. What blocks tell of their seeds
-//! ([`Seedbeds`]) may be kept while they stay as they are; then it is linear in blocks and groups.
+//! instruction is in a few groups, so time is linear.
 //!
 //! Source: S. Larsen and S. Amarasinghe, Exploiting superword level parallelism with multimedia instruction sets, PLDI
 //! 2000, sections 4.1 and 4.2; AZP, section 3.1, step 2.
@@ -67,7 +66,6 @@ pub(crate) struct VectorInput<'a> {
 }
 
 /// Facts about seeds from the blocks' own instructions.
-#[derive(Default)]
 pub(crate) struct Seedbeds {
     /// Place of each instruction in its block.
     places: Vec<u32>,
@@ -80,21 +78,16 @@ pub(crate) struct Seedbeds {
 impl Seedbeds {
     /// Collects the facts of all blocks of a function.
     pub fn of(func: &Function) -> Seedbeds {
-        let mut found = Seedbeds::default();
-        found.learn(func, func.block_order());
-        found
-    }
-
-    /// Looks at blocks that it has not seen as they are.
-    pub fn learn(&mut self, func: &Function, blocks: impl Iterator<Item = Block>) {
-        self.places.resize(func.insts.len(), 0);
-        self.blocks.grow(func.blocks.len());
+        let mut found = Seedbeds {
+            places: alloc::vec![0; func.insts.len()],
+            blocks: FixedBitSet::with_capacity(func.blocks.len()),
+        };
         let mut loads: Vec<(Opcode, &Address)> = Vec::new();
-        for block in blocks {
+        for block in func.block_order() {
             let mut has_seed = false;
             loads.clear();
             for (inst, place) in func.block_insts(block).zip(0..) {
-                self.places[inst.index()] = place;
+                found.places[inst.index()] = place;
                 let data = &func.insts[inst];
                 match data.dsts.len() {
                     0 => {}
@@ -110,8 +103,9 @@ impl Seedbeds {
                     _ => has_seed = true,
                 }
             }
-            self.blocks.set(block.index(), has_seed);
+            found.blocks.set(block.index(), has_seed);
         }
+        found
     }
 }
 

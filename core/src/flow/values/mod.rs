@@ -26,6 +26,7 @@
 
 mod naming;
 mod points;
+mod record;
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -33,11 +34,11 @@ use core::ops::Range;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 
-use super::register_accesses::{Record, RegisterAccesses};
 use crate::graph::{Cfg, Dominators, Edge};
 use crate::ir::{Block, Function, Inst, Operand, Reg};
 use naming::Naming;
 use points::Points;
+use record::Record;
 
 /// A value name of one [`Values`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -203,17 +204,7 @@ const NONE: u32 = u32::MAX;
 impl Values {
     /// Names the values of a function.
     pub fn compute(func: &Function, cfg: &Cfg, dominators: &Dominators) -> Values {
-        Naming::new(func, None, cfg, dominators).run()
-    }
-
-    /// Computes the names from known reads and writes of the instructions of all blocks.
-    pub(crate) fn compute_from(
-        func: &Function,
-        accesses: &RegisterAccesses,
-        cfg: &Cfg,
-        dominators: &Dominators,
-    ) -> Values {
-        Naming::new(func, Some(accesses), cfg, dominators).run()
+        Naming::new(func, cfg, dominators).run()
     }
 
     /// How many values there are; their numbers are dense.

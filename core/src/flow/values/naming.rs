@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
 use super::points::Points;
+use super::record::Record;
 use super::{GuardedData, JoinArg, NONE, Value, ValueData, Values};
 use crate::flow::joins::{JoinFinder, Joins};
-use crate::flow::register_accesses::{Record, RegisterAccesses};
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Inst, Reg};
 
@@ -28,15 +28,10 @@ pub(super) struct Naming<'a> {
 }
 
 impl<'a> Naming<'a> {
-    pub(super) fn new(
-        func: &'a Function,
-        known: Option<&RegisterAccesses>,
-        cfg: &'a Cfg,
-        dominators: &'a Dominators,
-    ) -> Naming<'a> {
+    pub(super) fn new(func: &'a Function, cfg: &'a Cfg, dominators: &'a Dominators) -> Naming<'a> {
         let mut order = dominators.preorder().to_vec();
         order.extend(func.block_order().filter(|&block| !cfg.is_reachable(block)));
-        let reader = Reader::read(func, known, cfg, dominators, &order);
+        let reader = Reader::read(func, cfg, dominators, &order);
         Naming {
             func,
             cfg,
@@ -235,13 +230,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn read(
-        func: &Function,
-        known: Option<&RegisterAccesses>,
-        cfg: &Cfg,
-        dominators: &'a Dominators,
-        order: &[Block],
-    ) -> Reader<'a> {
+    fn read(func: &Function, cfg: &Cfg, dominators: &'a Dominators, order: &[Block]) -> Reader<'a> {
         // A good guess for the size of what follows: most instructions write one register and read two.
         let insts = func.insts.len();
         let result = Values {
@@ -271,10 +260,7 @@ impl<'a> Reader<'a> {
             reader.place_records.push(reader.result.records.len() as u32);
             reader.result.slots.push(Value::new(0));
             let place = (place < reachable).then_some(place as u32);
-            match known {
-                Some(known) => reader.known_block(known, block, place),
-                None => reader.block(func, block, place),
-            }
+            reader.block(func, block, place);
             if place.is_some() {
                 reader.result.block_slots[block.index()] = (first_slot, reader.result.slots.len() as u32);
             }
@@ -300,22 +286,8 @@ impl<'a> Reader<'a> {
                 self.meet_write(place, reg, inst, data.guard.is_some());
             }
             let end = self.result.slots.len() as u32;
-            self.add_record(Record::new(inst, start, middle, end, data.guard.is_some()));
-        }
-    }
-
-    /// Names a block from its known accesses, without reading the instructions.
-    fn known_block(&mut self, known: &RegisterAccesses, block: Block, place: Option<u32>) {
-        let (regs, before) = (known.regs(block), self.result.slots.len());
-        self.result.slots.extend(regs.iter().map(|reg| Value::from_u32(reg.as_u32())));
-        for record in known.records(block, before as u32) {
-            for slot in record.uses() {
-                self.meet_read(place, regs[slot - before]);
-            }
-            for slot in record.definitions() {
-                self.meet_write(place, regs[slot - before], record.inst, record.is_guarded());
-            }
-            self.add_record(record);
+            self.result.record_of[inst.index()] = self.result.records.len() as u32;
+            self.result.records.push(Record::new(inst, start, middle, end, data.guard.is_some()));
         }
     }
 
@@ -334,11 +306,5 @@ impl<'a> Reader<'a> {
             }
             self.joins.write(place, reg, inst);
         }
-    }
-
-    #[inline]
-    fn add_record(&mut self, record: Record) {
-        self.result.record_of[record.inst.index()] = self.result.records.len() as u32;
-        self.result.records.push(record);
     }
 }

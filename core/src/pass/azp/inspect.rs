@@ -69,11 +69,11 @@ const LEGEND: [(Look, &str, &str); 5] = [
     (Look::Copied, "", "copied as it is"),
 ];
 
-const NO_PROFILE: &str = "No profile says how often anything is zero. Declare `profile zero`, or let the simulator measure \
-                          one: its switch is called profile.";
+const NO_PROFILE: &str = "No profile says how often anything is zero. Declare `profile zero`, or let the simulator \
+                          measure one: its switch is called profile.";
 
-const LICENCE: &str = "With fast math, −0 counts as zero and x · 0 as 0: the sign of a zero, NaN and infinity may come out \
-                       differently, and nothing else.";
+const LICENCE: &str = "With fast math, −0 counts as zero and x · 0 as 0: the sign of a zero, NaN and infinity may come \
+                       out differently, and nothing else.";
 
 /// The inspector of the pass.
 pub(super) const INSPECTOR: Inspector =

@@ -1,28 +1,31 @@
-//! The program that measures by itself: each candidate counts how often warps write it, and how often with zero in all lanes.
+//! Instrumentation: each candidate counts how often warps write it, and how often with zero in all
+//! lanes.
 //!
 //! ```text
 //! s = ld.global.f32 x[i]           global k_zeros: u64[2]
 //!                                  s = ld.global.f32 x[i]
 //!                                  t1 = activemask; t2 = shl.b32 1, %laneid; t3 = sub.u32 t2, 1
-//!                            ──▶   t4 = and.b32 t1, t3; t5 = setp.eq.u32 t4, 0          the first lane that is here
+//!                            ──▶   t4 = and.b32 t1, t3; t5 = setp.eq.u32 t4, 0          is it the first active lane?
 //!                                  t6 = setp.eq.f32 s, 0.0; t7 = vote.all t6; t8 = and.pred t7, t5
 //!                                  @t5 red.global.add.u64 k_zeros[0], 1
 //!                                  @t8 red.global.add.u64 k_zeros[1], 1
 //! ```
 //!
-//! This is what a machine runs to find a `profile zero`, where there is no simulator that looks on. Every candidate has two
-//! counters in a global of the module: at `2 k` its writes by a warp, at `2 k + 1` those that gave zero in all active lanes;
-//! the remark of each says where. A vector counts where the last of its registers is written, and as zero if all of them
-//! are. Of a guarded write only the lanes count in which the guard holds, and it counts only if there is one.
+//! A machine runs this to find a `profile zero` without a simulator. Every candidate has two
+//! counters in a global of the module: at `2 k` its writes by a warp, at `2 k + 1` those that gave
+//! zero in all active lanes; the remark of each names them. A vector counts where the last of its
+//! registers is written, and as zero if all of them are. Of a guarded write only the lanes count in
+//! which the guard holds, and it counts only if there is one. A predicate is zero where it is
+//! false, for which no comparison is needed.
 //!
-//! Sound: what is added reads registers and writes new ones, and its only effect is on the counters, which nobody else knows.
-//! It asks which lanes are here, so it stands where the write stands and moves nowhere. Instrumenting again would count the
-//! counting, so a function that has counters is left alone.
+//! Sound: the new instructions read registers and write new ones, and their only effect is on the
+//! counters, which nothing else reads. They depend on which lanes are active, so they follow the
+//! write directly. A function that has counters is left alone, since instrumenting again would
+//! count the counting.
 //!
-//! A predicate is zero where it is false, for which no comparison is needed.
-//!
-//! Bounds: registers of 8 bits have no comparison with zero and are not counted, nor what a terminator writes, nor a
-//! guarded write of its own guard. Linear in the function and its candidates.
+//! Cost: linear in the function and its candidates. Limits: registers of 8 bits have no comparison
+//! with zero and are not counted, nor the results of a terminator, nor a guarded write of its own
+//! guard.
 //!
 //! Source: AZP, section 3.2.
 
@@ -33,10 +36,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use smallvec::SmallVec;
 
-use super::candidates::Numbered;
-use super::opportunity::reg_of;
-use super::scene::Scene;
-use super::special::{has_zero_comparison, has_zero_test, is_predicate, zero_test};
+use super::candidates::{Scalar, scalars};
+use super::facts::Facts;
+use super::simplification::{has_zero_comparison, has_zero_test, is_predicate, zero_test};
 use crate::edit::Rewrite;
 use crate::flow::Elements;
 use crate::ir::{
@@ -55,51 +57,53 @@ pub(super) struct Counted {
     /// Instruction that writes the last of its registers.
     last: Inst,
     regs: SmallVec<[Reg; 4]>,
-    /// As profiles call its writes.
+    /// Its writes as profiles name them.
     names: Vec<String>,
 }
 
-/// Everything that is counted, in the order of the text.
-pub(super) fn counted(scene: &Scene<'_>) -> Vec<Counted> {
-    let (func, values) = (scene.func, &scene.known.values);
+/// The candidates that are counted, in the order of the text.
+pub(super) fn counted(facts: &Facts<'_>) -> Vec<Counted> {
+    let Facts { func, values, .. } = facts;
     let mut writes: BTreeMap<(Inst, Reg), Write> = BTreeMap::new();
     func.for_each_write(|inst, write| {
         writes.insert((inst, write.reg), write);
     });
     let counted = |number: u32, group: &Elements| {
         let last = values.definition(*group.last()?).inst()?;
-        // What is overwritten before the last is there, or guards itself, cannot be asked any more.
+        // A register that is overwritten before the last is written, or a guard of itself, cannot
+        // be tested.
         let data = &func.insts[last];
-        let is_there = |&value: &_| values.after(func, last, reg_of(scene, value)) == Some(value);
+        let is_there = |&value: &_| values.after(func, last, values.reg(value)) == Some(value);
         if !group.iter().all(is_there) || data.guard.is_some_and(|guard| data.dsts.contains(&guard.reg)) {
             return None;
         }
         let name = |&value: &_| {
-            let write = writes.get(&(values.definition(value).inst()?, reg_of(scene, value)))?;
+            let write = writes.get(&(values.definition(value).inst()?, values.reg(value)))?;
             let number = if write.occurrence > 0 { format!("#{}", write.occurrence) } else { String::new() };
             Some(format!("{}.{}{number}", func.blocks[write.block].name, func.regs[write.reg].name))
         };
         let names = group.iter().map(name).collect::<Option<Vec<String>>>()?;
-        Some(Counted { number, last, regs: group.iter().map(|&value| reg_of(scene, value)).collect(), names })
+        Some(Counted { number, last, regs: group.iter().map(|&value| values.reg(value)).collect(), names })
     };
-    let Numbered { scalars, vectors } = Numbered::of(scene);
-    let alone = scalars.into_iter().map(|(number, _, value)| (number, core::iter::once(value).collect()));
+    let alone: Vec<(u32, Elements)> =
+        scalars(facts).map(|Scalar { number, value, .. }| (number, core::iter::once(value).collect())).collect();
+    let vectors = (alone.len() as u32 + 1..).zip(facts.vectors());
     let mut found: Vec<Counted> = Vec::new();
-    for (number, mut group) in alone.chain(vectors) {
+    for (number, mut group) in alone.into_iter().chain(vectors) {
         let is_vector = group.len() > 1;
-        // A predicate stands in no vector.
+        // A predicate is in no vector.
         let is_counted = if is_vector { has_zero_comparison } else { has_zero_test };
-        group.retain(|value| is_counted(func, reg_of(scene, *value)));
+        group.retain(|value| is_counted(func, values.reg(*value)));
         if group.len() > usize::from(is_vector) {
             found.extend(counted(number, &group));
         }
     }
     let ranks: BTreeMap<Block, usize> = func.block_order().zip(0..).collect();
-    found.sort_by_key(|it| (func.inst_block(it.last).map(|block| ranks[&block]), scene.place(it.last), it.number));
+    found.sort_by_key(|it| (func.inst_block(it.last).map(|block| ranks[&block]), facts.place(it.last), it.number));
     found
 }
 
-/// Lets a function count them.
+/// Lets a function count these candidates.
 pub(super) fn instrument(view: &mut View<'_>, counted: &[Counted]) {
     let Some(entry) = view.func().entry_block().filter(|_| !counted.is_empty()) else { return };
     let module = view.module();
@@ -131,8 +135,8 @@ pub(super) fn instrument(view: &mut View<'_>, counted: &[Counted]) {
     let global = rewrite.create_global(module, data);
     rewrite.finish();
 
-    let mut behind: BTreeMap<Inst, Vec<usize>> = BTreeMap::new();
-    counted.iter().enumerate().for_each(|(place, it)| behind.entry(it.last).or_default().push(place));
+    let mut counters_after: BTreeMap<Inst, Vec<usize>> = BTreeMap::new();
+    counted.iter().enumerate().for_each(|(place, it)| counters_after.entry(it.last).or_default().push(place));
     let blocks: Vec<Block> = view.func().block_order().collect();
     for block in blocks {
         let insts: Vec<Inst> = view.func().block_insts(block).collect();
@@ -142,17 +146,17 @@ pub(super) fn instrument(view: &mut View<'_>, counted: &[Counted]) {
                 // Lanes may end in it.
                 leader = None;
             }
-            for &counter in behind.get(&inst).into_iter().flatten() {
+            for &counter in counters_after.get(&inst).into_iter().flatten() {
                 let it = &counted[counter];
                 let at = Place { block, before: insts.get(place + 1).copied() };
-                let mut rewrite = view.rewrite(|_| told(it, block, &name, counter));
+                let mut rewrite = view.rewrite(|_| counter_remark(it, block, &name, counter));
                 count(&mut rewrite, at, it, (global, counter), &mut leader);
             }
         }
     }
 }
 
-fn told(it: &Counted, block: Block, global: &str, counter: usize) -> Remark {
+fn counter_remark(it: &Counted, block: Block, global: &str, counter: usize) -> Remark {
     let (writes, zeros) = (2 * counter, 2 * counter + 1);
     let message = format!(
         "`{global}[{writes}]` counts how often a warp writes `{}`, `{global}[{zeros}]` how often zero in all lanes",
@@ -168,7 +172,8 @@ fn told(it: &Counted, block: Block, global: &str, counter: usize) -> Remark {
     it.names.iter().fold(remark, |remark, name| remark.with("write", Fact::Text(name.clone())))
 }
 
-/// Puts in what counts a candidate. `leader` tells whether a lane is the first of those that are here, once it is known.
+/// Inserts the instructions that count a candidate. `leader` holds in the first active lane, once
+/// it is computed.
 fn count(
     rewrite: &mut Rewrite<'_, '_>,
     at: Place,
@@ -178,29 +183,22 @@ fn count(
 ) {
     let first = *leader.get_or_insert_with(|| {
         let here = put(rewrite, at, Opcode::untyped(Op::Activemask), Type::B32, []);
-        let own = put(
-            rewrite,
-            at,
-            Opcode::new(Op::Shl, Type::B32),
-            Type::B32,
-            [Operand::Const(1), Operand::Special(Special::Laneid)],
-        );
-        let before =
-            put(rewrite, at, Opcode::new(Op::Sub, Type::U32), Type::U32, [Operand::Reg(own), Operand::Const(1)]);
-        let others =
-            put(rewrite, at, Opcode::new(Op::And, Type::B32), Type::B32, [Operand::Reg(here), Operand::Reg(before)]);
-        put(rewrite, at, Opcode::setp(Cmp::Eq, Type::U32), Type::Pred, [Operand::Reg(others), Operand::Const(0)])
+        let mut computed = |op: Op, ty: Type, args: [Operand; 2]| put(rewrite, at, Opcode::new(op, ty), ty, args);
+        let own = computed(Op::Shl, Type::B32, [Operand::Const(1), Operand::Special(Special::Laneid)]);
+        let before = computed(Op::Sub, Type::U32, [Operand::Reg(own), Operand::Const(1)]);
+        let others = computed(Op::And, Type::B32, [Operand::Reg(here), Operand::Reg(before)]);
+        let is_zero = Opcode::setp(Cmp::Eq, Type::U32);
+        put(rewrite, at, is_zero, Type::Pred, [Operand::Reg(others), Operand::Const(0)])
     });
     let pred = |op: Op| Opcode::new(op, Type::Pred);
     let mut holds: Option<Reg> = None;
     for &reg in &it.regs {
         if is_predicate(rewrite.func(), reg) {
-            // It stands alone.
+            // It is the only register of its candidate.
             holds = Some(put(rewrite, at, pred(Op::Not), Type::Pred, [Operand::Reg(reg)]));
             continue;
         }
         let next = rewrite.create_temporary(Type::Pred);
-        // What has no comparison is not counted.
         let Some(test) = zero_test(rewrite.func(), next, reg, holds) else { return };
         rewrite.insert(at, test);
         holds = Some(next);
@@ -228,7 +226,7 @@ fn count(
     }
 }
 
-/// A new register with what an instruction computes.
+/// Inserts an instruction. Gives the new register that it writes.
 fn put(
     rewrite: &mut Rewrite<'_, '_>,
     at: Place,
@@ -252,7 +250,7 @@ fn counters_of<'m>(module: &'m Module, func: &Function, stem: &str) -> Option<&'
     })
 }
 
-/// A name for a global that means nothing else in the module.
+/// A name for a global that is free in the module.
 fn fresh_name(module: &Module, open: &Function, stem: &str) -> String {
     let is_taken = |name: &str| {
         let mut funcs = module.funcs.values().chain([open]);

@@ -1,40 +1,47 @@
-//! Which transformations help, found by running the launch after each.
+//! Transformations that help, found by running the launch after each.
 //!
 //! ```text
-//! estimated gain   a 40, b 30, c 26                   the default transforms for a, then b, then c
-//! cycles           1000 ─a→ 900 ─b→ 950 ─c→ 940       a helps, b does not, and after it the launch is never faster than
-//!                           900 ─c→ 890               before: so b is refused, and from a on it goes with c
+//! estimated gain   a 40, b 30, c 26               the default transforms for a, then b, then c
+//! cycles           1000 ─a→ 900 ─b→ 950 ─c→ 940   a helps; after b the launch is never faster than
+//!                           900 ─c→ 890           before, so b is refused, and c is tried after a
 //! ```
 //!
-//! A sequence of transformations is made to its end before it is judged, since one that costs may open one that gains more.
-//! What is kept of it is the part after which the launch was fastest; the transformation behind that is refused, and the
-//! sequence without it is tried from there. When nothing is left to try, all that was refused is tried once more on what
-//! was kept, so that running the pass on the function again finds nothing more. The default's result is one of those that
-//! are compared, so the oracle is never behind it, nor behind the program without `azp`.
+//! 1. Make the default's sequence of transformations to its end, without refused candidates: one
+//!    that costs may open one that gains more.
+//! 2. Keep the part of it after which the launch was fastest, if that is faster than before.
+//! 3. Refuse the transformation after that part, and go on with step 1 from there.
+//! 4. When nothing is left to try, try all that was refused once more on what was kept, so that
+//!    running the pass again finds nothing more.
 //!
-//! Functions are decided one after the other, each with the others as they are then. What did not help a function may help
-//! it once those that call it have changed, because their warps wait for other things then.
+//! The default's result is one of those that are compared, so the oracle's is never slower, nor
+//! slower than the program without `azp`. Functions are decided one after the other, each with the
+//! others as they are then: a transformation that did not help a function may help it once its
+//! callers have changed, because their warps wait for other things then.
 //!
-//! Sound, since it only chooses among what the default may do. It runs at most [`MOST_INSTRUCTIONS`] instructions of warps
-//! in all; then what helped so far is what it answers.
+//! Sound, since it only chooses among what the default may do. Limit: all runs together execute at
+//! most [`MOST_INSTRUCTIONS`] instructions of warps; then the answer is what helped so far, and the
+//! remark `too-long` says so.
 //!
-//! Source: AZP, section 4.2 and figure 5: the oracle ignores all slowdowns that the heuristic induces.
+//! Source: AZP, section 4.2 and figure 5: the oracle ignores all slowdowns that the heuristic
+//! induces.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::scene::Memory;
-use super::{Choice, Rules, Versioned, transform};
+use super::candidates::Writes;
+use super::round::{Choice, Round};
+use super::rules::Rules;
 use crate::derive::launch_under;
 use crate::ir::{Func, FuncKind, Function, Module};
 use crate::machine::Machine;
 use crate::pass::PassError;
 use crate::sim::{Progress, Settings, SimError, Simulation};
-use crate::trace::NoTrace;
+use crate::trace::{NoTrace, Remark};
 use crate::view::{Analyses, View};
 
-/// Instructions of warps that all runs together may take.
+/// No more runs are made after that many instructions of warps.
 const MOST_INSTRUCTIONS: u64 = 100_000_000;
 
 /// Cycles of all launches, before and after a transformation; none after it where the launch fails.
@@ -48,10 +55,10 @@ pub(super) struct Simulated {
 #[derive(Default)]
 pub(super) struct Answer {
     /// Candidates that help, in order.
-    pub kept: VecDeque<(Versioned, Simulated)>,
+    pub kept: VecDeque<(Writes, Simulated)>,
     /// Candidates that do not help.
-    pub refused: BTreeMap<Versioned, Simulated>,
-    /// Was the allowance used up before everything was tried?
+    pub refused: BTreeMap<Writes, Simulated>,
+    /// Was the limit reached before everything was tried?
     pub is_cut_off: bool,
 }
 
@@ -63,15 +70,15 @@ pub(super) fn ask(module: &Module, func: &Function, rules: &Rules) -> Result<Ans
     let failed = |error: SimError| PassError {
         message: format!("`azp.heuristic=oracle` runs the launch, and the program fails as it is: {error}"),
     };
-    let mut fastest = trial.cycles(&kept, rules.prices.machine).map_err(failed)?;
+    let mut fastest = trial.cycles(&kept, rules.costs.machine).map_err(failed)?;
     // Refused since something was kept last.
     let mut refused = BTreeMap::new();
     loop {
-        let names: BTreeSet<Versioned> = refused.keys().cloned().collect();
+        let names: BTreeSet<Writes> = refused.keys().cloned().collect();
         let sequence = trial.sequence(&kept, rules, answer.kept.len(), &names);
         let mut cycles = Vec::new();
         for (_, func) in &sequence {
-            cycles.push(trial.cycles(func, rules.prices.machine).ok());
+            cycles.push(trial.cycles(func, rules.costs.machine).ok());
         }
         if trial.is_out_of_instructions() {
             answer.is_cut_off = true;
@@ -152,25 +159,27 @@ impl Trial {
         Ok(sum)
     }
 
-    /// Sequence of the default without the refused ones, from `func` on, after `done` transformations: what each is
-    /// for, and the function after it.
+    /// Sequence of the default without the refused ones, from `func` on, after `done`
+    /// transformations: what each is for, and the function after it.
     fn sequence(
         &self,
         func: &Function,
         rules: &Rules,
         done: usize,
-        refused: &BTreeSet<Versioned>,
-    ) -> Vec<(Versioned, Function)> {
-        let mut steps: Vec<(Versioned, Function)> = Vec::new();
-        let mut memory = Memory::of(func, rules.prices);
+        refused: &BTreeSet<Writes>,
+    ) -> Vec<(Writes, Function)> {
+        let mut steps: Vec<(Writes, Function)> = Vec::new();
         for number in done as i64 + 1..=rules.limit {
             let mut func = steps.last().map_or(func, |(_, func)| func).clone();
-            let mut nobody = NoTrace;
-            let mut view = View::new(&self.module, &mut func, &mut nobody, Analyses::default());
-            let transformed = transform(&mut view, rules, &mut memory, number, &Choice::BestBut(refused));
+            let mut silent = NoTrace;
+            let mut view = View::new(&self.module, &mut func, &mut silent, Analyses::default());
+            let round = Round::new(&mut view, rules, number, &Choice::BestBut(refused));
+            let writes = round.and_then(|round| {
+                round.transform(&mut view, |_, it| Remark::applied("tried", it.opportunity.head, String::new()))
+            });
             drop(view);
-            match transformed {
-                Some(name) => steps.push((name, func)),
+            match writes {
+                Some(writes) => steps.push((writes, func)),
                 None => break,
             }
         }

@@ -1,11 +1,12 @@
 //! Predictions of the checks that the pass has inserted.
 //!
 //! ```text
-//! r1 checked:   T_AZP − T_R = T_check − P · (T_R − T_S)        a loss of T_check where it fails,
-//!                                                              a gain of T_R − T_S besides where it holds
+//! r1 checked:   T_AZP − T_R = T_check − P · (T_R − T_S)    a loss of T_check where it fails,
+//!                                                          and a gain of T_R − T_S where it holds
 //! ```
 //!
-//! Source: AZP, equation 5. Figures are those on which the transformation was decided, in remarks of the journal. Linear in the edits of the session.
+//! Source: AZP, equation 5. Figures are those on which the transformation was decided, in remarks
+//! of the journal. Linear in the edits of the session.
 
 use alloc::format;
 use alloc::string::String;
@@ -16,8 +17,8 @@ use crate::ir::{Function, Inst, Op, Operand, Reg};
 use crate::pass::InspectedPosition;
 use crate::trace::{Fact, Remark};
 
-/// A prediction for each transformation in the function. A check that is in the region of a later transformation is copied
-/// with it, and counts with its copies.
+/// A prediction for each transformation in the function. A check that is in the region of a later
+/// transformation is copied with it, and counts with its copies.
 pub(super) fn predict(position: &InspectedPosition<'_>) -> Vec<Prediction> {
     let (journal, func) = (position.journal, position.func);
     let Some(pass) = journal.passes().get(position.pass) else { return Vec::new() };

@@ -5,18 +5,22 @@
 //!                                   n1 -> n1_rest: 60     n1_rest -> n2: 60
 //! ```
 //!
-//! What ran in the region ran in its copy with the probability that the check holds, and in the original otherwise; a
-//! branch that is a jump in the copy is taken there as often as its block runs. Counts of a version are rounded up, so that
-//! a block's edges always account for its executions. Writes that are copied are zero as often as their originals.
+//! The copy ran with the probability that the check holds, the original otherwise; a branch that is
+//! a jump in the copy is taken there as often as its block runs. Counts of a version are rounded
+//! up, so that a block's edges always account for its executions. Copied writes are zero as often
+//! as their originals.
 //!
-//! This is an estimate: a profile measured after the transformation would tell which of the two was taken for which path.
+//! This is an estimate: a profile measured after the transformation would say which version each
+//! path took.
+//!
+//! Cost: linear in the profiles.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::ir::{Block, Function, Profile, WarpEntry};
 
-/// Which blocks stand for which, after the transformation.
+/// Blocks of the two versions after the transformation.
 pub(super) struct Versions {
     /// The block that ends in the check.
     pub head: Block,
@@ -34,19 +38,41 @@ pub(super) struct Versions {
     pub begins_at: Option<Block>,
 }
 
-/// Declares executions for the changed function, from its earlier declarations; those of zeros are unchanged.
+/// Declares executions for the changed function, from its earlier declarations; those of zeros are
+/// unchanged.
 pub(super) fn versioned(func: &Function, versions: &Versions) -> Vec<Profile> {
     let executions = |profile: &Profile| versions.executions(func, profile).unwrap_or_else(|| profile.clone());
     func.profiles.iter().map(executions).collect()
 }
 
 impl Versions {
-    /// A profile of what is executed how often. None of one that tells of zeros.
+    /// The profile of executions after the transformation. None for a profile of zeros.
     fn executions(&self, func: &Function, profile: &Profile) -> Option<Profile> {
+        let mut runs: BTreeMap<Block, u64> = BTreeMap::new();
+        let mut add_runs = |block: Block, count: u64| {
+            let sum = runs.entry(block).or_default();
+            *sum = sum.saturating_add(count);
+        };
         match profile {
             Profile::Path(paths) => Some(Profile::Path(self.paths(func, paths))),
-            Profile::Edge(edges) => Some(Profile::Edge(self.edges(func, edges))),
-            Profile::Warp(entries) => Some(Profile::Warp(self.warps(func, entries))),
+            Profile::Edge(edges) => {
+                edges.iter().for_each(|&(from, _, count)| add_runs(from, count));
+                let entry = |&(from, to, executions): &(Block, Block, u64)| WarpEntry::Edge { from, to, executions };
+                let entries = self.entries(func, edges.iter().map(entry), &runs);
+                let edge = |entry: WarpEntry| match entry {
+                    WarpEntry::Edge { from, to, executions } => Some((from, to, executions)),
+                    WarpEntry::Block { .. } => None,
+                };
+                Some(Profile::Edge(entries.into_iter().filter_map(edge).collect()))
+            }
+            Profile::Warp(entries) => {
+                for entry in entries {
+                    if let WarpEntry::Block { block, executions, .. } = *entry {
+                        add_runs(block, executions);
+                    }
+                }
+                Some(Profile::Warp(self.entries(func, entries.iter().copied(), &runs)))
+            }
             Profile::Zero(_) => None,
         }
     }
@@ -62,34 +88,28 @@ impl Versions {
         block != self.rest && self.copies.contains_key(&block)
     }
 
-    /// The block at whose end control leaves what the profile calls `block`, as a block of the region.
+    /// The block at whose end control leaves a block of the profile, if that is in the region.
     fn end_of(&self, block: Block) -> Option<Block> {
-        if block == self.head {
-            Some(self.rest)
-        } else if self.is_inside(block) {
-            Some(block)
-        } else {
-            None
-        }
+        if block == self.head { Some(self.rest) } else { Some(block).filter(|&block| self.is_inside(block)) }
     }
 
-    /// Gives the blocks that stand for `from -> to`, with their counts: the same edge if nothing changed.
-    fn edge(&self, func: &Function, (from, to, count): (Block, Block, u64), mut add: impl FnMut(Block, Block, u64)) {
-        let Some(end) = self.end_of(from) else { return add(from, to, count) };
-        if let Some(&tail) = self.tails.get(&end) {
-            return add(tail, to, count);
+    /// Entries after the transformation, given how often each block of the profile runs.
+    fn entries(
+        &self,
+        func: &Function,
+        entries: impl Iterator<Item = WarpEntry>,
+        runs: &BTreeMap<Block, u64>,
+    ) -> Vec<WarpEntry> {
+        let mut found = Vec::new();
+        for entry in entries {
+            match entry {
+                WarpEntry::Block { block, executions, diverged } => {
+                    self.add_blocks(func, (block, executions, diverged), &mut found);
+                }
+                WarpEntry::Edge { from, to, executions } => self.add_edges(func, (from, to, executions), &mut found),
+            }
         }
-        let (fast, slow) = self.split(count);
-        add(end, to, slow);
-        let copy = self.copies[&end];
-        let target = if self.is_inside(to) { self.copies[&to] } else { to };
-        if !self.goes.contains_key(&end) && func.layout.has_block(copy) && func.successors(copy).contains(&target) {
-            add(copy, target, fast);
-        }
-    }
-
-    /// The edges that the transformation adds, given how often each block of the region runs.
-    fn new_edges(&self, func: &Function, runs: &BTreeMap<Block, u64>, mut add: impl FnMut(Block, Block, u64)) {
+        let mut add = |from, to, executions| found.push(WarpEntry::Edge { from, to, executions });
         for (&original, &copy) in &self.copies {
             let name = if original == self.rest { self.head } else { original };
             let Some(&count) = runs.get(&name) else { continue };
@@ -101,59 +121,38 @@ impl Versions {
             if let Some(&tail) = self.tails.get(&original) {
                 add(original, tail, slow);
             }
-            if let Some(&target) = self.goes.get(&original)
-                && func.layout.has_block(copy)
-            {
+            if let Some(&target) = self.goes.get(&original).filter(|_| func.layout.has_block(copy)) {
                 add(copy, target, fast);
             }
         }
-    }
-
-    fn edges(&self, func: &Function, edges: &[(Block, Block, u64)]) -> Vec<(Block, Block, u64)> {
-        let mut found = Vec::new();
-        let mut runs: BTreeMap<Block, u64> = BTreeMap::new();
-        for &(from, to, count) in edges {
-            let sum = runs.entry(from).or_default();
-            *sum = sum.saturating_add(count);
-            self.edge(func, (from, to, count), |from, to, count| found.push((from, to, count)));
-        }
-        self.new_edges(func, &runs, |from, to, count| found.push((from, to, count)));
         found
     }
 
-    fn warps(&self, func: &Function, entries: &[WarpEntry]) -> Vec<WarpEntry> {
-        let mut found = Vec::new();
-        let mut runs: BTreeMap<Block, u64> = BTreeMap::new();
-        for &entry in entries {
-            match entry {
-                WarpEntry::Block { block, executions, diverged } => {
-                    let sum = runs.entry(block).or_default();
-                    *sum = sum.saturating_add(executions);
-                    self.warp_block(func, (block, executions, diverged), &mut found);
-                }
-                WarpEntry::Edge { from, to, executions } => {
-                    self.edge(func, (from, to, executions), |from, to, executions| {
-                        found.push(WarpEntry::Edge { from, to, executions });
-                    });
-                }
-            }
+    /// Adds the edges that replace `from -> to`, or the edge itself if it is outside.
+    fn add_edges(&self, func: &Function, (from, to, count): (Block, Block, u64), found: &mut Vec<WarpEntry>) {
+        let mut add = |from, executions, to| found.push(WarpEntry::Edge { from, to, executions });
+        let Some(end) = self.end_of(from) else { return add(from, count, to) };
+        if let Some(&tail) = self.tails.get(&end) {
+            return add(tail, count, to);
         }
-        self.new_edges(func, &runs, |from, to, executions| found.push(WarpEntry::Edge { from, to, executions }));
-        found
+        let (fast, slow) = self.split(count);
+        add(end, slow, to);
+        let copy = self.copies[&end];
+        let target = if self.is_inside(to) { self.copies[&to] } else { to };
+        if !self.goes.contains_key(&end) && func.layout.has_block(copy) && func.successors(copy).contains(&target) {
+            add(copy, fast, target);
+        }
     }
 
-    fn warp_block(
+    /// Adds the blocks that replace a block, or the block itself if it is outside.
+    fn add_blocks(
         &self,
         func: &Function,
         (block, executions, diverged): (Block, u64, Option<u64>),
         found: &mut Vec<WarpEntry>,
     ) {
-        let Some(end) = self.end_of(block) else {
-            return found.push(WarpEntry::Block { block, executions, diverged });
-        };
-        let mut add = |block: Block, executions: u64, diverged: Option<u64>| {
-            found.push(WarpEntry::Block { block, executions, diverged });
-        };
+        let mut add = |block, executions, diverged| found.push(WarpEntry::Block { block, executions, diverged });
+        let Some(end) = self.end_of(block) else { return add(block, executions, diverged) };
         if block == self.head {
             add(block, executions, None);
         }
@@ -174,14 +173,9 @@ impl Versions {
     fn paths(&self, func: &Function, paths: &[(Vec<Block>, u64)]) -> Vec<(Vec<Block>, u64)> {
         let mut found = Vec::new();
         for (path, count) in paths {
-            let slow_path = self.version_of(path, false);
-            if slow_path == *path {
-                found.push((slow_path, *count));
-                continue;
-            }
-            let fast_path = self.version_of(path, true);
+            let (fast_path, slow_path) = (self.version_of(path, true), self.version_of(path, false));
             let is_possible = fast_path.windows(2).all(|step| func.successors(step[0]).contains(&step[1]));
-            if is_possible {
+            if slow_path != *path && is_possible {
                 let (fast, slow) = self.split(*count);
                 found.push((fast_path, fast));
                 found.push((slow_path, slow));
@@ -199,26 +193,17 @@ impl Versions {
         // A path may begin inside the region, at the header of a loop.
         let mut is_in_region = path.first().is_some_and(|&first| self.is_inside(first));
         for &block in path {
-            is_in_region &= self.is_inside(block);
-            if block == self.head {
+            is_in_region = block == self.head || (is_in_region && self.is_inside(block));
+            let end = self.end_of(block).filter(|_| is_in_region);
+            if block == self.head || end.is_none() {
                 version.push(block);
-                is_in_region = true;
             }
-            let Some(end) = self.end_of(block).filter(|_| is_in_region) else {
-                if block != self.head {
-                    version.push(block);
-                }
-                continue;
-            };
-            let is_left_out = is_fast && end == self.rest && self.begins_at.is_some();
-            if !is_left_out {
+            let Some(end) = end else { continue };
+            if !(is_fast && end == self.rest && self.begins_at.is_some()) {
                 version.push(if is_fast { self.copies[&end] } else { end });
             }
-            if let Some(&tail) = self.tails.get(&end)
-                && version.last() != Some(&tail)
-            {
-                version.push(tail);
-            }
+            let tail = self.tails.get(&end).filter(|tail| version.last() != Some(tail));
+            version.extend(tail);
         }
         version
     }

@@ -1,58 +1,53 @@
 //! Remarks of the pass: the gain of each transformation, and the reason of each refusal.
 //!
 //! ```text
-//! applied specialise   `r` is zero in 60 % of warps: without what is not needed then, 1.0 of 812.0 cycles are left, …
+//! applied specialise   `r` is zero in 60 % of warps: without what is not needed then, 1.0 of 812.0 …
 //! missed  propagator   `c` is zero because `a1` is, which is a candidate itself
 //! missed  gain         specialising for `k` would gain 3.2 cycles of 40.0; 25 are asked for
 //! ```
 //!
-//! Each remark carries the figures of its estimate, so that whoever reads it can do the sum. A survey uses the same
-//! sentences for what the pass has not done yet.
+//! Each remark carries the figures of its estimate, so that the reader can do the sum. A survey
+//! uses the same sentences for what the pass has not done yet.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::candidates::{Filtered, WhyNot};
+use super::candidates::{Candidate, Filtered, WhyNot};
 use super::opportunity::Refusal;
-use super::{Judged, Round, Rules, Unestimated, oracle};
-use crate::ir::{Block, Function, Inst, Reg};
+use super::oracle::{Answer, Simulated};
+use super::round::{Judged, Round};
+use super::rules::Rules;
+use crate::ir::{Block, Function, Reg};
 use crate::trace::{Fact, Remark};
 use crate::view::View;
 
 impl Judged {
-    /// The figures of the estimate as details of a remark. Times are in cycles for each run by a warp.
+    /// The figures of the estimate as details of a remark. Times are in cycles for each run by a
+    /// warp.
     fn on(&self, func: &Function, remark: Remark, round: i64) -> Remark {
         let it = &self.opportunity;
         let remark = remark
-            .at(it.last)
+            .at(self.candidate.last())
             .with("candidate", Fact::Count(u64::from(self.candidate.number)))
             .with("round", Fact::Count(round.unsigned_abs()))
             .with("probability", Fact::Number(it.probability));
-        let remark = match self.candidate.joint {
-            Some(joint) => remark.with("joint", Fact::Number(joint)),
-            None => remark,
-        };
-        let remark = match &self.candidate.hoist {
-            Some(hoist) => remark.with("moved_up", Fact::Count(hoist.insts.len() as u64)),
-            None => remark,
-        };
-        let remark = remark
+        let add =
+            |remark: Remark, name, fact: Option<Fact>| fact.into_iter().fold(remark, |it, fact| it.with(name, fact));
+        let remark = add(remark, "joint", self.candidate.joint.map(Fact::Number));
+        let moved_up = self.hoist.as_ref().map(|hoist| Fact::Count(hoist.insts.len() as u64));
+        let remark = add(remark, "moved_up", moved_up)
             .with("t_region", Fact::Number(it.t_region))
             .with("t_special", Fact::Number(it.t_special))
             .with("t_check", Fact::Number(it.t_check))
-            .with("t_delta", Fact::Number(it.t_azp() - it.t_region))
+            .with("t_delta", Fact::Number(it.t_delta()))
             .with("gain", Fact::Number(it.gain()))
             .with("memory_killed", Fact::Count(it.memory_killed as u64))
             .with("blocks", Fact::Count(it.blocks() as u64))
-            .with("region", Fact::Blocks(core::iter::once(it.head).chain(it.copied.iter().copied()).collect()));
-        let registers = self.regs.iter().map(|&reg| func.regs[reg].name.clone()).collect();
-        let remark = remark.with("registers", Fact::Words(registers));
-        if it.t_region > 0.0 {
-            remark.with("su", Fact::Number(it.speed_up())).with("su_thresh", Fact::Number(it.threshold()))
-        } else {
-            remark
-        }
+            .with("region", Fact::Blocks(it.blocks_of_region().collect()));
+        let registers = self.candidate.regs().iter().map(|&reg| func.regs[reg].name.clone()).collect();
+        let remark = add(remark.with("registers", Fact::Words(registers)), "su", it.speed_up().map(Fact::Number));
+        add(remark, "su_thresh", it.speed_up().map(|_| Fact::Number(it.threshold())))
     }
 }
 
@@ -70,8 +65,9 @@ pub(super) fn verb(regs: &[Reg]) -> &'static str {
 /// Remark on the gain of specialising.
 pub(super) fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
     let it = &judged.opportunity;
-    let (verb, all) = (verb(&judged.regs), if judged.regs.len() > 1 { " all" } else { "" });
-    let hoisted = judged.candidate.hoist.as_ref().map(|hoist| {
+    let regs = judged.candidate.regs();
+    let (verb, all) = (verb(&regs), if regs.len() > 1 { " all" } else { "" });
+    let hoisted = judged.hoist.as_ref().map(|hoist| {
         let (count, s) = (hoist.insts.len(), if hoist.insts.len() == 1 { "" } else { "s" });
         format!(
             "; for that, {count} instruction{s} move{} up to `{}`",
@@ -81,9 +77,9 @@ pub(super) fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
     });
     let counted = judged.candidate.joint.map(|joint| format!(" (counted together: {:.0} %)", joint * 100.0));
     let message = format!(
-        "{} {verb}{all} zero in {:.0} % of warps{}: without what is not needed then, {:.1} of {:.1} cycles are left, and the check \
-         takes {:.1}, so {:.1} cycles are gained{}",
-        named(func, &judged.regs),
+        "{} {verb}{all} zero in {:.0} % of warps{}: without what is not needed then, {:.1} of {:.1} cycles are left, \
+         and the check takes {:.1}, so {:.1} cycles are gained{}",
+        named(func, &regs),
         it.probability * 100.0,
         counted.unwrap_or_default(),
         it.t_special,
@@ -98,7 +94,8 @@ pub(super) fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
 /// Why a candidate is not specialised for, in its figures.
 pub(super) fn refused(func: &Function, rules: &Rules, judged: &Judged, why: Refusal, round: i64) -> Remark {
     let it = &judged.opportunity;
-    let (names, verb) = (named(func, &judged.regs), verb(&judged.regs));
+    let regs = judged.candidate.regs();
+    let (names, verb) = (named(func, &regs), verb(&regs));
     let (rule, message) = match why {
         Refusal::NothingGained => ("nothing", format!("nothing becomes simpler where {names} would be zero")),
         Refusal::Convergent => (
@@ -118,8 +115,9 @@ pub(super) fn refused(func: &Function, rules: &Rules, judged: &Judged, why: Refu
         Refusal::Threshold => (
             "threshold",
             format!(
-                "specialising for {names} would leave {:.1} % of the region's time for {} copied block{}; {:.1} % are allowed",
-                100.0 * (1.0 - it.speed_up()),
+                "specialising for {names} would leave {:.1} % of the region's time for {} copied block{}; {:.1} % are \
+                 allowed",
+                100.0 * (1.0 - it.speed_up().unwrap_or(0.0)),
                 it.blocks(),
                 if it.blocks() == 1 { "" } else { "s" },
                 100.0 * it.threshold()
@@ -138,7 +136,8 @@ pub(super) fn miss_profile(view: &mut View<'_>) {
     });
 }
 
-/// Says of all that is not transformed why not. What depends on the program alone is said in the first round.
+/// Says of all that is not transformed why not. What depends on the program alone is said in the
+/// first round.
 pub(super) fn tell_refusals(view: &mut View<'_>, rules: &Rules, round: &Round) {
     if !view.is_traced() {
         return;
@@ -147,11 +146,11 @@ pub(super) fn tell_refusals(view: &mut View<'_>, rules: &Rules, round: &Round) {
         for filtered in &round.filtered {
             view.miss(|func| filtered_out(func, rules, filtered));
         }
-        for large in round.too_large() {
+        for large in &round.too_large {
             view.miss(|func| too_large(func, large));
         }
     }
-    for judged in round.judged() {
+    for judged in &round.judged {
         if let Err(why) = judged.verdict {
             view.miss(|func| refused(func, rules, judged, why, round.number));
         }
@@ -162,18 +161,18 @@ pub(super) fn tell_refusals(view: &mut View<'_>, rules: &Rules, round: &Round) {
 }
 
 /// Cycles of the launch as details of a remark.
-pub(super) fn on_simulated(remark: Remark, simulated: oracle::Simulated) -> Remark {
+pub(super) fn on_simulated(remark: Remark, simulated: Simulated) -> Remark {
     let remark = remark.with("cycles_before", Fact::Count(simulated.before));
     simulated.after.into_iter().fold(remark, |remark, after| remark.with("cycles_after", Fact::Count(after)))
 }
 
 /// Says in the last round of what passes why the oracle has not kept it.
-pub(super) fn tell_answer(view: &mut View<'_>, rules: &Rules, round: &Round, answer: &oracle::Answer) {
-    for judged in round.judged().filter(|judged| judged.verdict.is_ok()) {
-        let Some(&simulated) = answer.refused.get(&judged.name) else {
+pub(super) fn tell_answer(view: &mut View<'_>, rules: &Rules, round: &Round, answer: &Answer) {
+    for judged in round.judged.iter().filter(|judged| judged.verdict.is_ok()) {
+        let Some(&simulated) = answer.refused.get(&judged.candidate.writes) else {
             if answer.is_cut_off {
                 view.miss(|func| {
-                    let names = named(func, &judged.regs);
+                    let names = named(func, &judged.candidate.regs());
                     let message = format!("the launch is too long to try what specialising for {names} brings");
                     judged.on(func, Remark::missed("too-long", judged.opportunity.head, message), round.number)
                 });
@@ -183,7 +182,7 @@ pub(super) fn tell_answer(view: &mut View<'_>, rules: &Rules, round: &Round, ans
             continue;
         };
         view.miss(|func| {
-            let names = named(func, &judged.regs);
+            let names = named(func, &judged.candidate.regs());
             let message = match simulated.after {
                 Some(after) => format!(
                     "specialising for {names} does not make the launch faster: {} cycles become {after}",
@@ -199,34 +198,37 @@ pub(super) fn tell_answer(view: &mut View<'_>, rules: &Rules, round: &Round, ans
 
 /// A candidate passes, but as many as may be are made.
 pub(super) fn limited(func: &Function, judged: &Judged, round: i64) -> Remark {
-    let (names, gain) = (named(func, &judged.regs), judged.opportunity.gain());
+    let (names, gain) = (named(func, &judged.candidate.regs()), judged.opportunity.gain());
     let message = format!("specialising for {names} would gain {gain:.1} cycles, but `xform_limit` is reached");
     judged.on(func, Remark::missed("limit", judged.opportunity.head, message), round)
 }
 
-/// The block of an instruction that stands in one.
-pub(super) fn block_of(func: &Function, inst: Inst) -> Block {
-    func.inst_block(inst).unwrap_or(Block::from_u32(0))
-}
-
 /// Remark on a candidate without an estimate.
-pub(super) fn too_large(func: &Function, large: &Unestimated) -> Remark {
-    let names = named(func, &large.regs);
+pub(super) fn too_large(func: &Function, large: &Candidate) -> Remark {
+    let names = named(func, &large.regs());
     let message = format!("what depends on {names} is too large to look at, or the check has no place");
-    Remark::missed("too-large", block_of(func, large.inst), message).at(large.inst)
+    Remark::missed("too-large", large.block(func), message).at(large.last())
 }
 
-/// A write is no candidate.
-pub(super) fn filtered_out(func: &Function, rules: &Rules, &Filtered { inst, reg, why, .. }: &Filtered) -> Remark {
-    let (block, p_thresh) = (block_of(func, inst), rules.p_thresh);
+/// Remark on a candidate that the program checks already.
+pub(super) fn checked(func: &Function, candidate: &Candidate) -> Remark {
+    let regs = candidate.regs();
+    let message = format!("the program asks already whether {} {} zero", named(func, &regs), verb(&regs));
+    Remark::missed("checked", candidate.block(func), message)
+}
+
+/// Remark on a write that is not estimated.
+pub(super) fn filtered_out(func: &Function, rules: &Rules, filtered: &Filtered) -> Remark {
+    let &Filtered { inst, reg, probability, why, .. } = filtered;
+    let block = func.inst_block(inst).unwrap_or(Block::from_u32(0));
     let name = &func.regs[reg].name;
     let (rule, message) = match why {
-        WhyNot::Unlikely(probability) => (
+        WhyNot::Unlikely => (
             "unlikely",
             format!(
                 "`{name}` is zero in {:.0} % of warps; `p_thresh` asks for {:.0} %",
                 probability * 100.0,
-                p_thresh * 100.0
+                rules.p_thresh * 100.0
             ),
         ),
         WhyNot::Propagator(input) => (

@@ -1,38 +1,41 @@
-//! The candidates of a program as it is, with their estimates and verdicts, and what one of them would change: for people
-//! who look before the pass does anything.
+//! Candidates of a program as it is, with their estimates and verdicts, and the effect of one of
+//! them, for people who look before the pass does anything.
 //!
 //! ```text
-//! a1 = …                        number  registers  P    T_R    T_S  T_check  verdict
-//! b  = work.f32 50, x           1       a1         0.8  812.0  1.0  9.2      gains most: 630.2 cycles
-//! c  = mul.f32 a1, b            3       c          0.8                       is zero because a1 is
-//! profile zero { n.a1: 0.8 }    of 1: c becomes a constant, b is not needed, both are in the region
+//! a1 = …                      number  registers  P    T_R    T_S  T_check  verdict
+//! b  = work.f32 50, x         1       a1         0.8  812.0  1.0  9.2      gains most: 630.2 cycles
+//! c  = mul.f32 a1, b          3       c          0.8                       is zero because a1 is
+//! profile zero { n.a1: 0.8 }  of 1: c becomes a constant, b is not needed, both are in the region
 //! ```
 //!
-//! It looks with the pass's own eyes, at one round: the same estimates, the same order, the same sentences. Nothing is
-//! computed a second way, so that what is told here is what the pass does next.
+//! A survey is a round of the pass: the same estimates, order and sentences, so that the pass does
+//! next what the survey shows.
 
-use alloc::format;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::opportunity::Estimator;
-use super::remarks::{applied, block_of, filtered_out, limited, named, refused, too_large, verb};
-use super::scene::{Analyses, Memory, Scene};
+use super::candidates::Candidate;
+use super::estimator::Estimator;
+use super::facts::Facts;
+use super::opportunity::Opportunity;
+use super::remarks::{applied, checked, filtered_out, limited, refused, too_large};
+use super::round::{Choice, Judged, Round};
+use super::rules::Rules;
 use super::specialisation::Outcome;
-use super::{Choice, Judged, Round, Rules, Unestimated, look};
-use crate::ir::{Block, Func, Inst, Module, Reg};
+use crate::ir::{Func, Inst, Module, Reg};
 use crate::pass::Settings;
 use crate::trace::{NoTrace, Remark, RemarkKind};
 use crate::view::{self, View};
 
-/// A round of the pass, looked at.
+/// A round of the pass that changed nothing.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Survey {
-    /// Does a profile speak of any write?
+    /// Does a profile declare any zero?
     pub has_profile: bool,
     /// Candidates by number; vectors after scalars.
     pub candidates: Vec<Surveyed>,
-    /// The number of the candidate that the pass would transform for.
+    /// Number of the candidate for which the pass would transform.
     pub best: Option<u32>,
     /// Effect of the requested candidate.
     pub effect: Option<Effect>,
@@ -51,7 +54,7 @@ pub struct Surveyed {
     pub probability: f64,
     /// Counted probability: of one register from the profile, of several from its joint entries.
     pub counted: Option<f64>,
-    /// The figures, where it was estimated.
+    /// The figures, if it was estimated.
     pub estimate: Option<Estimate>,
     /// Is it good enough to be transformed for?
     pub passes: bool,
@@ -64,17 +67,15 @@ pub struct Surveyed {
 /// The figures of a candidate. Times are in cycles for each run of the function by a warp.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Estimate {
-    /// The block of the check.
-    pub head: Block,
     /// T_R, where the candidate is zero.
     pub t_region: f64,
     /// T_S.
     pub t_special: f64,
     /// T_check.
     pub t_check: f64,
-    /// T_δ, equation 5: T_AZP - T_R, negative where something is gained.
+    /// T_δ, equation 5: negative for a gain.
     pub t_delta: f64,
-    /// su, equation 6; none where T_R is 0.
+    /// su, equation 6; None where T_R is 0.
     pub speed_up: Option<f64>,
     /// su_thresh, equation 6.
     pub threshold: f64,
@@ -89,90 +90,88 @@ pub struct Estimate {
 pub struct Effect {
     /// Its number.
     pub number: u32,
-    /// The first instruction behind the check; what the check needs of those behind it comes before.
+    /// The first instruction after the check; what the check needs of those after it comes before.
     pub start: Option<Inst>,
     /// The instructions that write its registers.
     pub writers: Vec<Inst>,
-    /// The forward slice: what becomes a constant.
+    /// Forward slice: instructions that become constants.
     pub constant: Vec<Inst>,
-    /// The forward slice: what becomes another, simpler instruction, or a branch with one way.
+    /// Forward slice: instructions that become simpler ones, or branches with one target.
     pub simpler: Vec<Inst>,
-    /// The backward slices: what nobody needs then, and what is never entered.
+    /// Backward slices: instructions that are not needed then, or never run.
     pub dead: Vec<Inst>,
-    /// The region: all that would have two versions.
+    /// All instructions that would have two versions.
     pub region: Vec<Inst>,
 }
 
-/// Surveys a function as it is before round `round` of the pass, counted from 1. `wanted` is the number of the candidate
-/// whose effect is asked for; none is that of the best.
+/// Surveys a function as it is before round `round` of the pass, counted from 1. `wanted` is the
+/// number of the candidate whose effect is asked for; None is that of the best.
 pub fn survey(module: &Module, func: Func, settings: &Settings, round: i64, wanted: Option<u32>) -> Survey {
     let mut body = module.funcs[func].clone();
     let mut silent = NoTrace;
     let mut view = View::new(module, &mut body, &mut silent, view::Analyses::default());
     let rules = Rules::new(&view, settings);
-    let mut memory = Memory::of(view.func(), rules.prices);
-    let Some(found) = look(&mut view, &rules, &mut memory, round, &Choice::Best) else { return Survey::default() };
+    let nothing = BTreeSet::new();
+    let Some(found) = Round::new(&mut view, &rules, round, &Choice::BestBut(&nothing)) else {
+        return Survey::default();
+    };
     let best = found.chosen().map(|best| best.candidate.number);
     let wanted = wanted.or(best);
-    let judged = found.judged().find(|judged| Some(judged.candidate.number) == wanted);
-    let effect = judged.map(|judged| effect(&mut view, &rules, &memory, judged));
-    let mut candidates = listed(&view, &rules, &found, round);
+    let judged = found.judged.iter().find(|judged| Some(judged.candidate.number) == wanted);
+    let effect = judged.map(|judged| effect(&mut view, &rules, judged));
+    let mut candidates = surveyed(&view, &rules, &found);
     candidates.sort_by_key(|candidate| candidate.number);
     Survey { has_profile: true, candidates, best, effect }
 }
 
-fn listed(view: &View<'_>, rules: &Rules, found: &Round, round: i64) -> Vec<Surveyed> {
-    let func = view.func();
-    let best = found.chosen().map(|best| best.candidate.number);
-    let mut candidates: Vec<Surveyed> = found
-        .judged()
-        .map(|judged| {
-            let estimate = Estimate::of(judged);
-            let it = &judged.opportunity;
-            let remark = match judged.verdict {
-                Ok(()) if best == Some(judged.candidate.number) && round > rules.limit => limited(func, judged, round),
-                Ok(()) => applied(func, judged, round),
-                Err(why) => refused(func, rules, judged, why, round),
-            };
-            let (number, regs) = (judged.candidate.number, judged.regs.to_vec());
-            let surveyed = Surveyed::new(number, regs, it.last, it.probability, remark);
-            Surveyed { estimate: Some(estimate), counted: surveyed.counted.or(judged.candidate.joint), ..surveyed }
-        })
-        .collect();
-    candidates.extend(found.filtered.iter().map(|filtered| {
-        let remark = filtered_out(func, rules, filtered);
-        Surveyed::new(filtered.number, [filtered.reg].to_vec(), filtered.inst, filtered.probability, remark)
-    }));
-    let unestimated =
-        |it: &Unestimated, remark| Surveyed::new(it.number, it.regs.to_vec(), it.inst, it.probability, remark);
-    candidates.extend(found.too_large().map(|large| unestimated(large, too_large(func, large))));
-    candidates.extend(found.checked.iter().map(|known| {
-        let message =
-            format!("the program asks already whether {} {} zero", named(func, &known.regs), verb(&known.regs));
-        unestimated(known, Remark::missed("checked", block_of(func, known.inst), message))
-    }));
-    candidates
+fn surveyed(view: &View<'_>, rules: &Rules, found: &Round) -> Vec<Surveyed> {
+    let (func, round) = (view.func(), found.number);
+    let is_best = |it: &Judged| found.chosen().is_some_and(|best| best.candidate.number == it.candidate.number);
+    let judged = found.judged.iter().map(|it| {
+        let remark = match it.verdict {
+            Ok(()) if is_best(it) && round > rules.limit => limited(func, it, round),
+            Ok(()) => applied(func, it, round),
+            Err(why) => refused(func, rules, it, why, round),
+        };
+        Surveyed { estimate: Some(Estimate::of(&it.opportunity)), ..Surveyed::new(&it.candidate, remark) }
+    });
+    let filtered = found.filtered.iter().map(|it| {
+        let writes = [(it.inst, it.reg)].into_iter().collect();
+        let (number, probability) = (it.number, it.probability);
+        let candidate = Candidate { number, writes, values: Default::default(), probability, joint: None };
+        Surveyed::new(&candidate, filtered_out(func, rules, it))
+    });
+    let too_large = found.too_large.iter().map(|it| Surveyed::new(it, too_large(func, it)));
+    let checked = found.checked.iter().map(|it| Surveyed::new(it, checked(func, it)));
+    judged.chain(filtered).chain(too_large).chain(checked).collect()
 }
 
 impl Surveyed {
-    fn new(number: u32, regs: Vec<Reg>, inst: Inst, probability: f64, remark: Remark) -> Surveyed {
-        let passes = remark.kind == RemarkKind::Applied;
-        let Remark { rule, message: verdict, .. } = remark;
-        let counted = (regs.len() == 1).then_some(probability);
-        Surveyed { number, regs, inst, probability, counted, estimate: None, passes, rule, verdict }
+    fn new(candidate: &Candidate, remark: Remark) -> Surveyed {
+        let Candidate { number, probability, joint, .. } = *candidate;
+        let regs = candidate.regs().to_vec();
+        Surveyed {
+            number,
+            counted: if regs.len() == 1 { Some(probability) } else { joint },
+            regs,
+            inst: candidate.last(),
+            probability,
+            estimate: None,
+            passes: remark.kind == RemarkKind::Applied,
+            rule: remark.rule,
+            verdict: remark.message,
+        }
     }
 }
 
 impl Estimate {
-    fn of(judged: &Judged) -> Estimate {
-        let it = &judged.opportunity;
+    fn of(it: &Opportunity) -> Estimate {
         Estimate {
-            head: it.head,
             t_region: it.t_region,
             t_special: it.t_special,
             t_check: it.t_check,
-            t_delta: it.t_azp() - it.t_region,
-            speed_up: (it.t_region > 0.0).then(|| it.speed_up()),
+            t_delta: it.t_delta(),
+            speed_up: it.speed_up(),
             threshold: it.threshold(),
             memory_killed: it.memory_killed,
             blocks: it.blocks(),
@@ -180,35 +179,33 @@ impl Estimate {
     }
 }
 
-/// Reads what a candidate changes from the tables in which it has just been estimated.
-fn effect(view: &mut View<'_>, rules: &Rules, memory: &Memory, judged: &Judged) -> Effect {
-    let known = Analyses::of(view, memory);
-    let scene = Scene::new(view.func(), known, memory, rules.fast_math, None);
-    let mut estimator = Estimator::new(&scene, rules.is_divergent);
+/// Reads the effect of a candidate from the tables with which it is estimated once more.
+fn effect(view: &mut View<'_>, rules: &Rules, judged: &Judged) -> Effect {
+    let facts = Facts::new(view, rules.costs, rules.fast_math);
+    let mut estimator = Estimator::new(&facts, rules.is_divergent);
     let number = judged.candidate.number;
-    let Some(opportunity) = estimator.estimate(&judged.candidate) else {
+    let Some(it) = estimator.estimate(&judged.candidate, judged.hoist.as_ref()) else {
         return Effect { number, ..Effect::default() };
     };
-    let (func, values) = (scene.func, &scene.known.values);
-    let writers = judged.candidate.values.iter().filter_map(|&value| values.definition(value).inst()).collect();
-    let mut effect = Effect { number, start: Some(opportunity.start), writers, ..Effect::default() };
     let specialisation = &estimator.specialisation;
-    let dead_blocks = || specialisation.dead_blocks.keys().iter().copied();
-    let blocks = core::iter::once(opportunity.head).chain(opportunity.copied.iter().copied()).chain(dead_blocks());
-    for inst in blocks.flat_map(|block| func.block_insts(block)) {
-        let is_entered = func.inst_block(inst).is_some_and(|block| !specialisation.dead_blocks.contains(block));
-        let is_in_region = if is_entered { estimator.is_in_copy(inst) } else { !specialisation.is_hoisted(inst) };
-        if !is_in_region {
+    let writers = judged.candidate.writes.iter().map(|&(inst, _)| inst).collect();
+    let mut effect = Effect { number, start: Some(it.start), writers, ..Effect::default() };
+    let blocks = it.blocks_of_region().chain(specialisation.dead_blocks.keys());
+    for inst in blocks.flat_map(|block| facts.func.block_insts(block)) {
+        let is_entered = !specialisation.is_in_dead_block(inst);
+        let is_hoisted = specialisation.check.hoisted.contains(&inst);
+        if is_hoisted || (is_entered && !estimator.is_copied(inst, &it)) {
             continue;
         }
         effect.region.push(inst);
-        let mut results = values.defined(inst).iter();
+        let mut results = facts.values.defined(inst).iter();
         let is_constant = results.len() > 0 && results.all(|&result| specialisation.constants.contains(result));
         match specialisation.outcomes.get(inst) {
             _ if !is_entered => effect.dead.push(inst),
-            // A constant that only constants follow from is written nowhere; it belongs to the forward slice all the same.
+            // A constant that only constants follow from is written nowhere; it is in the forward
+            // slice all the same.
             Some(_) if is_constant => effect.constant.push(inst),
-            Some(Outcome::Constant) => effect.constant.push(inst),
+            Some(Outcome::Constant(_)) => effect.constant.push(inst),
             Some(Outcome::Simpler(_) | Outcome::Goes(_)) => effect.simpler.push(inst),
             Some(Outcome::Dead | Outcome::Never) => effect.dead.push(inst),
             None => {}

@@ -77,7 +77,7 @@ impl Planner<'_> {
             region.moved(landings).map(|(place, inst)| (region.members[place].node, inst)).collect();
         let live: Vec<&Landing> =
             landings.iter().filter(|landing| landing.is_live && !region.stays(landing, landing.place)).collect();
-        let before = |inst: Inst| cycles(self.cycles_after(inst));
+        let before = |inst: Inst| cycles(self.cycles_after(inst, latency));
         let Some(paths) = self.paths.filter(|_| stalls.executions.is_empty()) else {
             let sum_before = moved.iter().map(|&(node, inst)| stalls.executions[node] * before(inst)).sum();
             let sum_after = live.iter().map(|landing| stalls.executions[landing.node] * cycles(0)).sum();
@@ -97,10 +97,14 @@ impl Planner<'_> {
         sums
     }
 
-    /// Issue cycles from an instruction to the end of its block.
-    fn cycles_after(&self, inst: Inst) -> u32 {
-        let Some(block) = self.func.inst_block(inst) else { return 0 };
-        let rest = self.func.block_insts(block).skip_while(|&other| other != inst).skip(1);
-        rest.map(|inst| self.machine.issue_cycles(&self.func.insts[inst])).fold(0, u32::saturating_add)
+    /// Issue cycles from an instruction to the end of its block, or the first `most` of them.
+    fn cycles_after(&self, inst: Inst, most: u32) -> u32 {
+        let mut next = self.func.layout.next_inst(inst);
+        let mut cycles = 0u32;
+        while let Some(inst) = next.filter(|_| cycles < most) {
+            cycles = cycles.saturating_add(self.machine.issue_cycles(&self.func.insts[inst]));
+            next = self.func.layout.next_inst(inst);
+        }
+        cycles
     }
 }

@@ -1,4 +1,4 @@
-//! Simplifies an instruction of which some operands are known.
+//! Simplification of an instruction some of whose operands are known.
 //!
 //! ```text
 //! r0 known to be zero
@@ -9,37 +9,43 @@
 //! br q, n1, n2              br n1                    with `q` known to be true
 //! ```
 //!
-//! Constants take the places of registers where the text lets them stand. Then the instruction becomes as simple as
-//! `const-fold` makes it: a product with zero is zero under the fast-math licence, and a fused multiply-add then is its
-//! addend, so that the other factor is not read.
+//! Constants replace registers wherever the operand may be a constant. Then the instruction becomes
+//! as simple as `const-fold` makes it: a product with zero is zero under the fast-math licence, and
+//! a fused multiply-add then is its addend, so that the other factor is not read.
 //!
 //! Source: AZP, section 3.3.2, steps 3 and 4.
 
 use alloc::vec::Vec;
 
-use super::scene::Scene;
-use crate::ir::{AddressBase, ArgKind, Cmp, Combine, Function, Inst, InstData, Op, Opcode, Operand, Reg, TypeClass};
+use crate::ir::{
+    AddressBase, ArgKind, Cmp, Combine, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type, TypeClass,
+};
 use crate::pass::const_fold::simplest;
+use crate::sim::evaluate;
 
-/// Rest of an instruction.
+/// Form that an instruction takes.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Special {
-    /// All of it.
+pub(super) enum Simplified {
+    /// Unchanged.
     Same,
-    /// Its one destination gets these bits, whatever its guard says.
+    /// Its only destination gets these bits, whatever its guard says.
     Constant(u64),
     /// Its guard never holds.
     Never,
     /// It goes to one of its targets.
     Goes(usize),
-    /// This.
+    /// Another instruction.
     Simpler(InstData),
 }
 
-/// Rest of `inst`, where `known` gives the bits of a register that it reads, by the number of the use as
-/// [`InstData::uses`] counts them.
-pub(super) fn special(scene: &Scene<'_>, inst: Inst, known: impl Fn(usize) -> Option<u64>) -> Special {
-    let func = scene.func;
+/// Form of `inst` where `known` gives the bits of a register that it reads, by the number of the
+/// use as [`InstData::uses`] counts them.
+pub(super) fn simplified(
+    func: &Function,
+    inst: Inst,
+    fast_math: bool,
+    known: impl Fn(usize) -> Option<u64>,
+) -> Simplified {
     let original = &func.insts[inst];
     let mut data = original.clone();
     let mut next = 0;
@@ -52,7 +58,7 @@ pub(super) fn special(scene: &Scene<'_>, inst: Inst, known: impl Fn(usize) -> Op
     {
         let holds = (bits & 1 != 0) != data.guard.is_some_and(|guard| guard.negated);
         if !holds {
-            return Special::Never;
+            return Simplified::Never;
         }
         data.guard = None;
     }
@@ -60,13 +66,13 @@ pub(super) fn special(scene: &Scene<'_>, inst: Inst, known: impl Fn(usize) -> Op
     for place in 0..data.args.len() {
         let kind = original.arg_kind(place);
         match &mut data.args[place] {
-            Operand::Reg(_) | Operand::NotReg(_) => {
+            &mut (Operand::Reg(reg) | Operand::NotReg(reg)) => {
                 let Some(bits) = known(use_number()).filter(|&bits| original.takes_constant(place, bits)) else {
                     continue;
                 };
                 let is_negated = matches!(data.args[place], Operand::NotReg(_));
                 match kind {
-                    Some(ArgKind::Value(ty) | ArgKind::LowBits(ty)) => {
+                    Some(ArgKind::Value(ty) | ArgKind::LowBits(ty)) if !needs_sign(func, original, ty, reg, bits) => {
                         data.args[place] = Operand::Const(bits & ty.mask());
                     }
                     Some(ArgKind::Predicate) => predicates.push((place, (bits & 1 != 0) != is_negated)),
@@ -93,7 +99,10 @@ pub(super) fn special(scene: &Scene<'_>, inst: Inst, known: impl Fn(usize) -> Op
                     continue;
                 };
                 for element in elements.iter_mut().filter(|element| element.as_reg_or_negation().is_some()) {
-                    if let Some(bits) = known(use_number()) {
+                    let reg = element.as_reg_or_negation();
+                    if let (Some(bits), Some(reg)) = (known(use_number()), reg)
+                        && !needs_sign(func, original, ty, reg, bits)
+                    {
                         *element = Operand::Const(bits & ty.mask());
                     }
                 }
@@ -101,25 +110,36 @@ pub(super) fn special(scene: &Scene<'_>, inst: Inst, known: impl Fn(usize) -> Op
             Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) | Operand::Input(_) => {}
         }
     }
-    if let Some(target) = way_on(&data, &predicates) {
-        return Special::Goes(target);
+    if let Some(target) = settled_target(&data, &predicates) {
+        return Simplified::Goes(target);
     }
     if let Some(&(place, value)) = predicates.first() {
         choose(func, &mut data, place, value);
     }
     if data.opcode.is_pure() {
-        data = simplest(func, data, scene.fast_math, |opcode, args| scene.evaluate(opcode, args));
+        data = simplest(func, data, fast_math, evaluate);
     }
-    // What does not fit into the places of constants stays a register.
+    // A constant that the operand's place does not take stays a register.
     match (data.opcode.op, data.dsts.as_slice(), data.args.as_slice()) {
-        (Op::Mov, [_], [Operand::Const(bits)]) if data.guard.is_none() => Special::Constant(*bits),
-        _ if data == *original => Special::Same,
-        _ => Special::Simpler(data),
+        (Op::Mov, [_], [Operand::Const(bits)]) if data.guard.is_none() => Simplified::Constant(*bits),
+        _ if data == *original => Simplified::Same,
+        _ => Simplified::Simpler(data),
     }
 }
 
-/// Target of a branch whose condition is known.
-fn way_on(data: &InstData, predicates: &[(usize, bool)]) -> Option<usize> {
+/// Does an instruction read the sign of a float zero otherwise than float arithmetic does? The sign
+/// is not known, since a comparison with zero holds for both.
+fn needs_sign(func: &Function, data: &InstData, ty: Type, reg: Reg, bits: u64) -> bool {
+    let have = func.reg_types[reg];
+    let is_copy =
+        matches!(data.opcode.op, Op::Mov | Op::Selp) && data.dsts.iter().all(|&dst| func.reg_types[dst].is_float());
+    have.is_float()
+        && bits & !(1 << (have.bits() - 1)) == 0
+        && (data.opcode.op == Op::Copysign || (!ty.is_float() && !is_copy))
+}
+
+/// Number of the target of a branch whose condition is known.
+fn settled_target(data: &InstData, predicates: &[(usize, bool)]) -> Option<usize> {
     match (data.opcode.op, predicates, data.args.first()) {
         (Op::BrIf, &[(_, holds)], _) => Some(usize::from(!holds)),
         (Op::Switch, _, Some(Operand::Const(bits))) => {
@@ -130,7 +150,7 @@ fn way_on(data: &InstData, predicates: &[(usize, bool)]) -> Option<usize> {
     }
 }
 
-/// A select or a combined comparison whose predicate operand is known.
+/// Simplifies a select or a combined comparison whose predicate operand is known.
 fn choose(func: &Function, data: &mut InstData, place: usize, value: bool) {
     match (data.opcode.op, data.opcode.combine) {
         (Op::Selp, _) => {
@@ -147,8 +167,7 @@ fn choose(func: &Function, data: &mut InstData, place: usize, value: bool) {
                 Combine::Xor => None,
             };
             if let Some(bits) = settled {
-                let ty = crate::ir::Type::Pred;
-                *data = InstData::new(Opcode::mov(ty), data.dsts.iter().copied(), [Operand::Const(bits)])
+                *data = InstData::new(Opcode::mov(Type::Pred), data.dsts.iter().copied(), [Operand::Const(bits)])
                     .guarded(data.guard);
             } else {
                 data.opcode.combine = None;
@@ -167,16 +186,15 @@ fn extended(func: &Function, reg: Reg, bits: u64) -> i64 {
 }
 
 /// Is the result zero whenever that operand is, as far as the licence goes?
-pub(super) fn propagates_zero(scene: &Scene<'_>, inst: Inst, use_index: usize) -> bool {
-    let func = scene.func;
+pub(super) fn propagates_zero(func: &Function, inst: Inst, use_index: usize, fast_math: bool) -> bool {
     let data = &func.insts[inst];
     let is_copy = data.opcode.op == Op::Mov && data.dsts.len() == 1;
     if data.guard.is_some() || !data.opcode.is_pure() {
         return false;
     }
     is_copy
-        || match special(scene, inst, |number| (number == use_index).then_some(0)) {
-            Special::Constant(bits) => {
+        || match simplified(func, inst, fast_math, |number| (number == use_index).then_some(0)) {
+            Simplified::Constant(bits) => {
                 let sign = data.dst().map(|dst| func.reg_types[dst]).filter(|ty| ty.is_float());
                 bits & !sign.map_or(0, |ty| 1 << (ty.bits() - 1)) == 0
             }
@@ -184,7 +202,7 @@ pub(super) fn propagates_zero(scene: &Scene<'_>, inst: Inst, use_index: usize) -
         }
 }
 
-/// Can a program ask whether a register is zero? A predicate is where it is false.
+/// Can a program test a register for zero? A predicate is zero where it is false.
 pub(super) fn has_zero_test(func: &Function, reg: Reg) -> bool {
     is_predicate(func, reg) || has_zero_comparison(func, reg)
 }
@@ -199,7 +217,8 @@ pub(super) fn has_zero_comparison(func: &Function, reg: Reg) -> bool {
     func.reg_types[reg].bits() >= 16 && !is_predicate(func, reg)
 }
 
-/// A comparison of a register with zero, by itself or and another predicate. None where there is no such comparison.
+/// A comparison of a register with zero, by itself or and another predicate. None if its type has
+/// no comparison.
 pub(super) fn zero_test(func: &Function, result: Reg, reg: Reg, and: Option<Reg>) -> Option<InstData> {
     if !has_zero_comparison(func, reg) {
         return None;

@@ -1,0 +1,158 @@
+//! A round of the pass: estimates of all candidates, and a plan for the one that is chosen.
+//!
+//! ```text
+//! number  gains   passes
+//! 3       630.2   yes
+//! 7       630.2   yes          3 is chosen: both gain most, and it has the smaller number
+//! 9       911.0   no
+//! ```
+//!
+//! Cost: the sum of the estimates, which is about linear in the function.
+//!
+//! Source: AZP, section 3.3.2, step 5.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use super::candidates::{Candidate, Filtered, Writes, candidates};
+use super::estimator::Estimator;
+use super::facts::Facts;
+use super::hoisting::{Hoist, Hoisting};
+use super::opportunity::{Opportunity, Refusal};
+use super::rules::Rules;
+use super::transformation::Plan;
+use super::zero_profile::{checked_writes, sorted};
+use crate::ir::Function;
+use crate::trace::Remark;
+use crate::view::View;
+
+/// Relative difference of two gains that rounding may cause.
+const ROUNDING: f64 = 1e-9;
+
+/// Candidate for which a round transforms.
+pub(super) enum Choice<'a> {
+    /// The best that passes, except for these.
+    BestBut(&'a BTreeSet<Writes>),
+    /// This one.
+    Only(&'a Writes),
+    /// The one of this number, if it gains anything.
+    Number(u32),
+    /// None.
+    Nothing,
+}
+
+/// A candidate with its estimate.
+pub(super) struct Judged {
+    pub candidate: Candidate,
+    /// Place of its check, if that is above its block.
+    pub hoist: Option<Hoist>,
+    pub opportunity: Opportunity,
+    pub verdict: Result<(), Refusal>,
+}
+
+/// See the file's head.
+pub(super) struct Round {
+    /// Counted from 1.
+    pub number: i64,
+    pub filtered: Vec<Filtered>,
+    /// Candidates that the program checks already.
+    pub checked: Vec<Candidate>,
+    /// Candidates whose region is too large.
+    pub too_large: Vec<Candidate>,
+    /// Candidates with an estimate.
+    pub judged: Vec<Judged>,
+    /// The place of the chosen one in `judged`.
+    pub chosen: Option<usize>,
+    /// Plan for it, if one more transformation is allowed.
+    pub plan: Option<Plan>,
+}
+
+impl Round {
+    /// The round of that number for a view's function. None if no profile declares any zero.
+    pub fn new(view: &mut View<'_>, rules: &Rules, number: i64, choice: &Choice<'_>) -> Option<Round> {
+        let facts = Facts::new(view, rules.costs, rules.fast_math);
+        if facts.zeros.is_empty() {
+            return None;
+        }
+        let hoisting = rules.hoists.then(|| Hoisting::new(&facts));
+        let mut estimator = Estimator::new(&facts, rules.is_divergent);
+        let (found, filtered) = candidates(&facts, rules.p_thresh);
+        let known = checked_writes(&facts.values, &facts.checks);
+        let (mut checked, mut too_large, mut judged) = (Vec::new(), Vec::new(), Vec::new());
+        for candidate in found {
+            if known.contains(&sorted(candidate.writes.clone())) {
+                checked.push(candidate);
+                continue;
+            }
+            match best_place(&mut estimator, hoisting.as_ref(), rules, &candidate) {
+                Some((opportunity, hoist)) => {
+                    let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
+                    judged.push(Judged { candidate, hoist, opportunity, verdict });
+                }
+                None => too_large.push(candidate),
+            }
+        }
+        let chosen = choice.among(rules, &judged);
+        let plan = chosen.filter(|_| number <= rules.limit).and_then(|chosen| {
+            let Judged { candidate, hoist, .. } = &judged[chosen];
+            // The tables hold the last candidate.
+            let opportunity = estimator.estimate(candidate, hoist.as_ref())?;
+            Some(Plan::new(&estimator, candidate, &opportunity, rules.is_divergent))
+        });
+        Some(Round { number, filtered, checked, too_large, judged, chosen, plan })
+    }
+
+    /// The candidate that is chosen.
+    pub fn chosen(&self) -> Option<&Judged> {
+        self.judged.get(self.chosen?)
+    }
+
+    /// Transforms for the chosen candidate, if there is a plan. Gives the candidate's writes.
+    pub fn transform(self, view: &mut View<'_>, remark: impl FnOnce(&Function, &Judged) -> Remark) -> Option<Writes> {
+        let (judged, plan) = (&self.judged[self.chosen?], self.plan?);
+        let mut rewrite = view.rewrite(|func| remark(func, judged));
+        plan.apply(&mut rewrite);
+        rewrite.finish();
+        Some(judged.candidate.writes.clone())
+    }
+}
+
+/// The better of a candidate's estimates, with its check in its block or above it.
+fn best_place(
+    estimator: &mut Estimator<'_>,
+    hoisting: Option<&Hoisting<'_>>,
+    rules: &Rules,
+    candidate: &Candidate,
+) -> Option<(Opportunity, Option<Hoist>)> {
+    let in_block = estimator.estimate(candidate, None);
+    let hoist = hoisting.and_then(|hoisting| hoisting.hoist(&candidate.values));
+    let above = hoist.and_then(|hoist| Some((estimator.estimate(candidate, Some(&hoist))?, hoist)));
+    let rank = |it: &Opportunity| (it.verdict(rules.rule, rules.min_cycles).is_ok(), rules.score(it));
+    match (in_block, above) {
+        (Some(here), Some((there, _))) if rank(&here) >= rank(&there) => Some((here, None)),
+        (_, Some((there, hoist))) => Some((there, Some(hoist))),
+        (here, None) => Some((here?, None)),
+    }
+}
+
+impl Choice<'_> {
+    /// The place of the chosen candidate. Of those that gain as much, the first in the text;
+    /// vectors come after scalars.
+    fn among(&self, rules: &Rules, judged: &[Judged]) -> Option<usize> {
+        let find = |is_meant: &dyn Fn(&Judged) -> bool| judged.iter().position(is_meant);
+        match self {
+            Choice::Nothing => None,
+            Choice::Only(writes) => find(&|it| it.candidate.writes == **writes),
+            Choice::Number(number) => find(&|it| {
+                let is_possible = matches!(it.verdict, Ok(()) | Err(Refusal::Gain | Refusal::Threshold));
+                it.candidate.number == *number && is_possible
+            }),
+            Choice::BestBut(refused) => {
+                let is_free = |it: &Judged| it.verdict.is_ok() && !refused.contains(&it.candidate.writes);
+                let score = |it: &Judged| is_free(it).then(|| rules.score(&it.opportunity));
+                let best = judged.iter().filter_map(score).reduce(f64::max)?;
+                find(&|it| score(it).is_some_and(|score| score >= best - best.abs() * ROUNDING))
+            }
+        }
+    }
+}

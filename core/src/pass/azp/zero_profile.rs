@@ -1,0 +1,155 @@
+//! Zeros of writes in `profile zero`, and the checks for zero that a program has already.
+//!
+//! ```text
+//! profile zero { n1.r: 0.5         the first write of r in n1 gives zero in all lanes half the time
+//!                n1.r & n1.s: 0 }  and never when that of s does
+//! p = setp.eq.f32 r, 0.0
+//! q = vote.all p                   after `br q, n2, n3`, r is zero in n2
+//! br q, n2, n3                     after `vote.all !p` a predicate p is false there
+//! ```
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use hashbrown::HashMap;
+
+use super::candidates::Writes;
+use crate::flow::{Definition, Elements, Value, Values};
+use crate::ir::{Block, Cmp, Combine, Function, Inst, InstData, Op, Operand, Profile, Reg, ZeroEntry, ZeroWrite};
+
+/// Declared probabilities (0–1) of zeros, by the writing instructions.
+pub(super) struct ZeroProfile {
+    /// Probability of one write.
+    alone: HashMap<(Inst, Reg), f64>,
+    /// Probability that several writes, in ascending order, are zero together.
+    together: BTreeMap<Writes, f64>,
+}
+
+impl ZeroProfile {
+    /// Collects the declarations for existing writes. Of two entries for the same writes the second
+    /// holds.
+    pub fn of(func: &Function) -> ZeroProfile {
+        let mut found = ZeroProfile { alone: HashMap::new(), together: BTreeMap::new() };
+        let existing = |write: &ZeroWrite| match *write {
+            ZeroWrite::Of { inst, reg } if func.has_write(inst, reg) => Some((inst, reg)),
+            _ => None,
+        };
+        let zeros = func.profiles.iter().filter_map(|profile| match profile {
+            Profile::Zero(entries) => Some(entries.iter()),
+            _ => None,
+        });
+        for ZeroEntry { writes, probability } in zeros.flatten() {
+            let Some(existing) = writes.iter().map(existing).collect::<Option<Writes>>() else { continue };
+            if let [write] = existing[..] {
+                found.alone.insert(write, *probability);
+            } else {
+                let existing = sorted(existing);
+                if existing.len() > 1 {
+                    found.together.insert(existing, *probability);
+                }
+            }
+        }
+        found
+    }
+
+    /// Is no write declared?
+    pub fn is_empty(&self) -> bool {
+        self.alone.is_empty()
+    }
+
+    /// Probability that an instruction writes zero to a register, in all active lanes of a warp.
+    pub fn probability(&self, inst: Inst, reg: Reg) -> Option<f64> {
+        self.alone.get(&(inst, reg)).copied()
+    }
+
+    /// Probability of a value that an instruction writes.
+    pub fn of_value(&self, values: &Values, value: Value) -> Option<f64> {
+        self.probability(values.definition(value).inst()?, values.reg(value))
+    }
+
+    /// Probability that several writes are zero together, if the profile declares it.
+    pub fn of_writes(&self, writes: &Writes) -> Option<f64> {
+        self.together.get(&sorted(writes.clone())).copied()
+    }
+
+    /// Entries for copied instructions, which are zero as often as their originals; together as
+    /// often as these, where all of them are copied.
+    pub fn of_copies(&self, func: &Function, copies: &BTreeMap<Inst, Inst>) -> Vec<ZeroEntry> {
+        let mut entries = Vec::new();
+        for (&original, &copy) in copies {
+            for &reg in func.insts[copy].dsts.iter().filter(|&&reg| func.has_write(copy, reg)) {
+                let probability = self.probability(original, reg);
+                let write = ZeroWrite::Of { inst: copy, reg };
+                entries.extend(probability.map(|probability| ZeroEntry::of(write, probability)));
+            }
+        }
+        for (writes, &probability) in &self.together {
+            let copied = |&(inst, reg): &(Inst, Reg)| Some(ZeroWrite::Of { inst: *copies.get(&inst)?, reg });
+            let writes = writes.iter().map(copied).collect();
+            entries.extend(Option::map(writes, |writes| ZeroEntry { writes, probability }));
+        }
+        entries
+    }
+}
+
+/// Writes in ascending order, each once.
+pub(super) fn sorted(mut writes: Writes) -> Writes {
+    writes.sort_unstable();
+    writes.dedup();
+    writes
+}
+
+/// Values that are zero at the first target of each block that ends in a check.
+pub(super) fn existing_checks(func: &Function, values: &Values) -> BTreeMap<Block, Elements> {
+    let checked = func.block_order().filter_map(|block| Some((block, checked_values(func, values, block)?)));
+    checked.collect()
+}
+
+/// Writes that the program's own checks are for.
+pub(super) fn checked_writes(values: &Values, checks: &BTreeMap<Block, Elements>) -> BTreeSet<Writes> {
+    let write = |&value: &Value| Some((values.definition(value).inst()?, values.reg(value)));
+    let writes = checks.values().filter_map(|checked| checked.iter().map(write).collect::<Option<Writes>>());
+    writes.map(sorted).collect()
+}
+
+/// Values that the branch at the end of a block has found to be zero at its first target. A
+/// predicate that the branch or its vote reads negated is one of them by itself.
+fn checked_values(func: &Function, values: &Values, block: Block) -> Option<Elements> {
+    let branch = func.terminator(block).filter(|&inst| func.insts[inst].opcode.op == Op::BrIf)?;
+    let is_negated = |inst: Inst| matches!(func.insts[inst].args.first(), Some(Operand::NotReg(_)));
+    let writer = |value| match values.definition(value) {
+        Definition::Inst { inst, .. } => Some(inst),
+        _ => None,
+    };
+    let &condition = values.operands(branch).first()?;
+    if is_negated(branch) {
+        return Some(Elements::from_iter([condition]));
+    }
+    let mut test = writer(condition)?;
+    if func.insts[test].opcode.op == Op::VoteAll
+        && let Some(&voted) = values.operands(test).first()
+    {
+        if is_negated(test) {
+            return Some(Elements::from_iter([voted]));
+        }
+        test = writer(voted)?;
+    }
+    let mut checked = Elements::new();
+    loop {
+        let data = &func.insts[test];
+        let operands = values.operands(test);
+        checked.push(*operands.first().filter(|_| is_zero_test(data))?);
+        match (data.opcode.combine, data.args.get(2)) {
+            (None, _) => return Some(checked),
+            (Some(_), Some(Operand::Reg(_))) => test = writer(*operands.get(1)?)?,
+            _ => return None,
+        }
+    }
+}
+
+/// Is it a comparison of a register with zero, by itself or and another predicate?
+fn is_zero_test(data: &InstData) -> bool {
+    data.opcode.op == Op::Setp
+        && data.opcode.cmp == Some(Cmp::Eq)
+        && matches!(data.args.as_slice(), [Operand::Reg(_), Operand::Const(0), ..])
+        && matches!(data.opcode.combine, None | Some(Combine::And))
+}
