@@ -78,11 +78,11 @@ impl Specialisation<'_> {
                 self.remove_unread(&mut work, value);
             }
             let Some(suspect) = work.suspects.pop() else { break };
-            if let Some(ring) = self.ring_of(suspect) {
-                for &value in &ring {
-                    self.readers.set(value, 0);
-                }
-                work.unread.extend(ring);
+            // What was unread before has been removed, and must not lose its arguments twice.
+            let ring = self.ring_of(suspect).unwrap_or_default();
+            for value in ring.into_iter().filter(|&value| self.readers_left(value) > 0).collect::<Vec<_>>() {
+                self.readers.set(value, 0);
+                work.unread.push(value);
             }
         }
     }
