@@ -157,6 +157,7 @@ impl Specialisation<'_> {
     /// Removes the definition of an unread value, if it does nothing else.
     fn remove_unread(&mut self, work: &mut Worklist, value: Value) {
         let Facts { values, func, .. } = self.facts;
+        self.steps += 1;
         match values.definition(value) {
             Definition::Entry => {}
             Definition::Join { block } => {

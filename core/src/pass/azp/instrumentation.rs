@@ -5,7 +5,7 @@
 //! s = ld.global.f32 x[i]           global k_zeros: u64[2]
 //!                                  s = ld.global.f32 x[i]
 //!                                  t1 = activemask; t2 = shl.b32 1, %laneid; t3 = sub.u32 t2, 1
-//!                            ──▶   t4 = and.b32 t1, t3; t5 = setp.eq.u32 t4, 0          is it the first active lane?
+//!                            ──▶   t4 = and.b32 t1, t3; t5 = setp.eq.u32 t4, 0      the first lane
 //!                                  t6 = setp.eq.f32 s, 0.0; t7 = vote.all t6; t8 = and.pred t7, t5
 //!                                  @t5 red.global.add.u64 k_zeros[0], 1
 //!                                  @t8 red.global.add.u64 k_zeros[1], 1
@@ -142,8 +142,8 @@ pub(super) fn instrument(view: &mut View<'_>, counted: &[Counted]) {
         let insts: Vec<Inst> = view.func().block_insts(block).collect();
         let mut leader = None;
         for (place, &inst) in insts.iter().enumerate() {
-            if view.func().insts[inst].opcode.op.is_call() {
-                // Lanes may end in it.
+            if view.func().insts[inst].may_wait() {
+                // Lanes may end in it, or go on in groups.
                 leader = None;
             }
             for &counter in counters_after.get(&inst).into_iter().flatten() {

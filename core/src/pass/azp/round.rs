@@ -7,7 +7,12 @@
 //! 9       911.0   no
 //! ```
 //!
-//! Cost: the sum of the estimates, which is about linear in the function.
+//! Candidates are estimated in the order of their probability. In a long chain of products each
+//! candidate makes the whole chain constant or dead, so that all of them together would take
+//! quadratic time: when the estimates have visited [`STEPS`] instructions and [`STEPS_OF_INST`] for
+//! each instruction of the function, the others get none, and the remark `too-large` says so.
+//!
+//! Cost: linear in the function, by this limit.
 //!
 //! Source: AZP, section 3.3.2, step 5.
 
@@ -28,6 +33,12 @@ use crate::view::View;
 
 /// Relative difference of two gains that rounding may cause.
 const ROUNDING: f64 = 1e-9;
+
+/// After that many steps, and [`STEPS_OF_INST`] for each instruction, no more candidates are
+/// estimated.
+const STEPS: usize = 100_000;
+/// See [`STEPS`].
+const STEPS_OF_INST: usize = 64;
 
 /// Candidate for which a round transforms.
 pub(super) enum Choice<'a> {
@@ -76,15 +87,18 @@ impl Round {
         }
         let hoisting = rules.hoists.then(|| Hoisting::new(&facts));
         let mut estimator = Estimator::new(&facts, rules.is_divergent);
-        let (found, filtered) = candidates(&facts, rules.p_thresh);
+        let (mut found, filtered) = candidates(&facts, rules.p_thresh);
         let known = checked_writes(&facts.values, &facts.checks);
         let (mut checked, mut too_large, mut judged) = (Vec::new(), Vec::new(), Vec::new());
+        found.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+        let most_steps = STEPS + STEPS_OF_INST * facts.func.inst_count();
         for candidate in found {
             if known.contains(&sorted(candidate.writes.clone())) {
                 checked.push(candidate);
                 continue;
             }
-            match best_place(&mut estimator, hoisting.as_ref(), rules, &candidate) {
+            let is_estimated = estimator.specialisation.steps < most_steps;
+            match is_estimated.then(|| best_place(&mut estimator, hoisting.as_ref(), rules, &candidate)).flatten() {
                 Some((opportunity, hoist)) => {
                     let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
                     judged.push(Judged { candidate, hoist, opportunity, verdict });
@@ -92,6 +106,9 @@ impl Round {
                 None => too_large.push(candidate),
             }
         }
+        judged.sort_by_key(|judged| judged.candidate.number);
+        checked.sort_by_key(|candidate| candidate.number);
+        too_large.sort_by_key(|candidate| candidate.number);
         let chosen = choice.among(rules, &judged);
         let plan = chosen.filter(|_| number <= rules.limit).and_then(|chosen| {
             let Judged { candidate, hoist, .. } = &judged[chosen];

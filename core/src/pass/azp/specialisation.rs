@@ -80,6 +80,8 @@ pub(super) struct Specialisation<'a> {
     pub suspicions: Table<Value, u8>,
     /// Constants that are written because an instruction outside the copy reads them.
     pub demanded: Table<Value, ()>,
+    /// Instructions visited for all candidates so far.
+    pub steps: usize,
     simpler: Vec<InstData>,
     values_to_visit: Vec<Value>,
     edges_to_close: Vec<Edge>,
@@ -103,6 +105,7 @@ impl<'a> Specialisation<'a> {
             readers: Table::new(),
             suspicions: Table::new(),
             demanded: Table::new(),
+            steps: 0,
             simpler: Vec::new(),
             values_to_visit: Vec::new(),
             edges_to_close: Vec::new(),
@@ -207,6 +210,7 @@ impl<'a> Specialisation<'a> {
     fn visit(&mut self, inst: Inst, may_assume: bool) {
         let Facts { func, values, cfg, fast_math, .. } = self.facts;
         let Some(block) = func.inst_block(inst) else { return };
+        self.steps += 1;
         if self.dead_blocks.contains(block) || !self.check.has_in_region(inst) {
             return;
         }
