@@ -52,6 +52,7 @@ impl Specialisation<'_> {
         self.readers.clear();
         self.suspicions.clear();
         self.demanded.clear();
+        self.removed_joins.clear();
         let mut work = Worklist::default();
         let Facts { func, values, .. } = self.facts;
         let changed = self.outcomes.len();
@@ -78,11 +79,11 @@ impl Specialisation<'_> {
                 self.remove_unread(&mut work, value);
             }
             let Some(suspect) = work.suspects.pop() else { break };
-            // What was unread before has been removed, and must not lose its arguments twice.
-            let ring = self.ring_of(suspect).unwrap_or_default();
-            for value in ring.into_iter().filter(|&value| self.readers_left(value) > 0).collect::<Vec<_>>() {
-                self.readers.set(value, 0);
-                work.unread.push(value);
+            if let Some(ring) = self.ring_of(suspect) {
+                for &value in &ring {
+                    self.readers.set(value, 0);
+                }
+                work.unread.extend(ring);
             }
         }
     }
@@ -161,7 +162,9 @@ impl Specialisation<'_> {
         match values.definition(value) {
             Definition::Entry => {}
             Definition::Join { block } => {
-                if self.check.is_below(block) && !self.dead_blocks.contains(block) {
+                // A ring may hold a join that was removed before: its arguments lose one reader only.
+                let is_in_region = self.check.is_below(block) && !self.dead_blocks.contains(block);
+                if is_in_region && self.removed_joins.set(value, ()) {
                     for arg in values.join_args(value) {
                         if arg.edge.expand().is_none_or(|edge| !self.closed.contains(edge)) {
                             self.lose_reader(work, arg.value);

@@ -80,6 +80,8 @@ pub(super) struct Specialisation<'a> {
     pub suspicions: Table<Value, u8>,
     /// Constants that are written because an instruction outside the copy reads them.
     pub demanded: Table<Value, ()>,
+    /// Joins that nothing reads any more, whose arguments have lost a reader.
+    pub removed_joins: Table<Value, ()>,
     /// Instructions visited for all candidates so far.
     pub steps: usize,
     simpler: Vec<InstData>,
@@ -105,6 +107,7 @@ impl<'a> Specialisation<'a> {
             readers: Table::new(),
             suspicions: Table::new(),
             demanded: Table::new(),
+            removed_joins: Table::new(),
             steps: 0,
             simpler: Vec::new(),
             values_to_visit: Vec::new(),
