@@ -20,17 +20,11 @@ use crate::report::{self, Asked};
 /// Measurements besides the passes.
 const TEXT: [&str; 3] = ["parse", "verify", "print"];
 
-/// Nanoseconds an instruction that are asked of passes.
-const ASKED_OF_PASSES: &[(&str, f64)] = &[
-    ("copy-prop", 60.0),
-    ("dce", 150.0),
-    ("gvn-cse", 150.0),
-    ("reassociate", 200.0),
-    ("srqp", 1000.0),
-    ("ssrqp", 1000.0),
-    ("pde", 700.0),
-    ("pde over 50 paths", 700.0),
-];
+/// Instructions of the programs that passes run on.
+const PASS_SIZES: [usize; 3] = [1_000, 10_000, 30_000];
+
+/// The exponent with which a pass's time may grow from the smallest to the largest programs.
+const MOST_GROWTH: f64 = 1.25;
 
 /// `ssrqp` where the machine model and a profile of warps decide.
 const BY_MACHINE: &str = "ssrqp by machine";
@@ -55,44 +49,46 @@ pub fn measure() {
         });
     }
     for_each_input("graph", |name, _, inputs| {
-        on_copies(name, inputs.size, inputs, None, |runner, func| report::timed(|| runner.know_graph(func)));
+        on_copies(name, inputs.size, inputs, |runner, func| report::timed(|| runner.know_graph(func)));
     });
     for pass in PASSES {
-        for_each_input(pass.info.name, |name, _, inputs| {
-            run(pass, name, inputs.size, &for_pass(pass, inputs), |_| NoTrace);
+        for_each_pass_input(pass.info.name, |name, inputs| {
+            run(pass, name, inputs.size, &for_pass(pass, inputs), |_| NoTrace)
         });
-        for_each_input(&format!("{} recorded", pass.info.name), |name, _, inputs| {
-            run(pass, name, inputs.size, &for_pass(pass, inputs), journal);
+        for_each_pass_input(&format!("{} recorded", pass.info.name), |name, inputs| {
+            run(pass, name, inputs.size, &for_pass(pass, inputs), journal)
         });
         if matches!(pass.info.name, "pde" | "spec-pre") {
-            for_each_input(&format!("{} over 50 paths", pass.info.name), |name, _, inputs| {
-                run(pass, name, inputs.size, &over_paths(inputs, 50), |_| NoTrace);
+            for_each_pass_input(&format!("{} over 50 paths", pass.info.name), |name, inputs| {
+                run(pass, name, inputs.size, &over_paths(inputs, 50), |_| NoTrace)
             });
         }
         if pass.info.name == "pde" {
             by_paths(pass);
         }
         if pass.info.name == "ssrqp" {
-            for_each_input(BY_MACHINE, |name, _, inputs| {
+            for_each_pass_input(BY_MACHINE, |name, inputs| {
                 let mut settings = settings(pass);
                 settings.knobs.set("cost", KnobValue::Choice("machine".into()));
-                run_set(pass, name, inputs.size, &over_warps(inputs), None, &settings, |_| NoTrace);
+                run_set(pass, name, inputs.size, &over_warps(inputs), &settings, |_| NoTrace)
             });
         }
         if pass.info.name == "azp" {
             // With one transformation, small programs take as many rounds as large ones.
-            for_each_input("azp once", |name, _, inputs| {
+            for_each_pass_input("azp once", |name, inputs| {
                 let mut settings = settings(pass);
                 settings.knobs.set("xform_limit", KnobValue::Integer(1));
-                run_set(pass, name, inputs.size, &for_pass(pass, inputs), None, &settings, |_| NoTrace);
+                run_set(pass, name, inputs.size, &for_pass(pass, inputs), &settings, |_| NoTrace)
             });
             // Where whatever gains at all is transformed for, large programs take as many rounds as there may be.
-            for_each_input("azp for any gain", |name, _, inputs| {
+            for_each_pass_input("azp for any gain", |name, inputs| {
                 let mut settings = settings(pass);
                 settings.knobs.set("min_cycles", KnobValue::Number(0.0));
-                run_set(pass, name, inputs.size, &for_pass(pass, inputs), None, &settings, |_| NoTrace);
+                run_set(pass, name, inputs.size, &for_pass(pass, inputs), &settings, |_| NoTrace)
             });
-            for_each_input("azp by the round", |name, _, inputs| run_by_the_round(pass, name, &for_pass(pass, inputs)));
+            for_each_pass_input("azp by the round", |name, inputs| {
+                run_by_the_round(pass, name, &for_pass(pass, inputs))
+            });
         }
     }
 }
@@ -114,7 +110,7 @@ fn by_paths(pass: &PassEntry) {
 
 /// Runs `azp` with time divided by its rounds, of which there are more the more a program has to
 /// transform, up to its limit.
-fn run_by_the_round(pass: &PassEntry, name: &str, inputs: &Inputs) {
+fn run_by_the_round(pass: &PassEntry, name: &str, inputs: &Inputs) -> f64 {
     let settings = settings(pass);
     let instructions_of_rounds = inputs.programs.iter().map(|program| {
         let mut journal = journal(program.func);
@@ -130,7 +126,7 @@ fn run_by_the_round(pass: &PassEntry, name: &str, inputs: &Inputs) {
         let mut runner = Runner::new(&mut program.module);
         runner.know_graph(program.func);
         report::timed(|| runner.run(program.func, pass, &settings, &mut NoTrace))
-    });
+    })
 }
 
 /// Settings of a pass for the measurement.
@@ -180,40 +176,52 @@ fn for_each_input(work: &str, mut visit: impl FnMut(&str, &str, &Inputs)) {
     }
 }
 
-/// Measures a pass with a trace of that kind. What is asked is asked of passes without a trace.
-fn run<T: Trace>(pass: &PassEntry, name: &str, size: usize, inputs: &Inputs, trace: impl Fn(Func) -> T) {
-    let asked = ASKED_OF_PASSES.iter().find(|(pass_name, _)| name.starts_with(&format!("{pass_name}, ")));
-    let asked = asked.map(|&(_, nanoseconds)| Asked::AtMost(nanoseconds));
-    run_set(pass, name, size, inputs, asked, &settings(pass), trace);
+/// As [`for_each_input`], for a pass: `visit` gives its nanoseconds an instruction, and their growth is measured.
+fn for_each_pass_input(work: &str, mut visit: impl FnMut(&str, &Inputs) -> f64) {
+    for kind in PROGRAMS {
+        let name = format!("{work}, {kind}");
+        if !report::turn(&name) {
+            continue;
+        }
+        let times = PASS_SIZES.map(|size| visit(&name, &Inputs::new(kind, size)));
+        let [smallest, .., largest] = PASS_SIZES.map(|size| size as f64);
+        let [fastest, .., slowest] = times;
+        let exponent = 1.0 + (slowest / fastest).ln() / (largest / smallest).ln();
+        report::print(&format!("{name} grows"), None, exponent, "exponent", Some(Asked::AtMost(MOST_GROWTH)));
+    }
 }
 
-/// Runs a pass with knobs that are set.
+/// Measures a pass with a trace of that kind. Returns its nanoseconds an instruction.
+fn run<T: Trace>(pass: &PassEntry, name: &str, size: usize, inputs: &Inputs, trace: impl Fn(Func) -> T) -> f64 {
+    run_set(pass, name, size, inputs, &settings(pass), trace)
+}
+
+/// Runs a pass with knobs that are set. Returns its nanoseconds an instruction.
 fn run_set<T: Trace>(
     pass: &PassEntry,
     name: &str,
     size: usize,
     inputs: &Inputs,
-    asked: Option<Asked>,
     settings: &Settings,
     trace: impl Fn(Func) -> T,
-) {
-    on_copies(name, size, inputs, asked, |runner, func| {
+) -> f64 {
+    on_copies(name, size, inputs, |runner, func| {
         runner.know_graph(func);
         let mut trace = trace(func);
         report::timed(|| (runner.run(func, pass, settings, &mut trace), trace))
-    });
+    })
 }
 
-/// Measures what is done to programs. A pass changes what it is given, so each call gets a fresh copy.
+/// Measures what is done to programs, in nanoseconds an instruction. A pass changes what it is given, so each call gets
+/// a fresh copy.
 fn on_copies<T>(
     name: &str,
     size: usize,
     inputs: &Inputs,
-    asked: Option<Asked>,
     mut work: impl FnMut(&mut Runner<'_>, Func) -> (Duration, T),
-) {
+) -> f64 {
     let count = inputs.instructions();
-    report::time_on_copies(name, Some(size), "ns/instruction", count, asked, &inputs.programs, |program| {
+    report::time_on_copies(name, Some(size), "ns/instruction", count, None, &inputs.programs, |program| {
         work(&mut Runner::new(&mut program.module), program.func)
-    });
+    })
 }
