@@ -6,6 +6,7 @@
 
 mod ceiling;
 mod clock;
+mod examples;
 mod graphs;
 mod inputs;
 mod programs;
@@ -24,6 +25,7 @@ fn main() {
     }
     graphs::measure();
     programs::measure();
+    examples::measure();
     redundancy::measure();
     simulator::measure();
 }

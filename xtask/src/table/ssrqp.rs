@@ -177,15 +177,15 @@ mod tests {
         let run = |cycles, loads| Run { cycles, loads };
         let row = |kernel: &str, last| Row {
             kernel: kernel.to_owned(),
-            runs: [run(200.0, 10.0), run(200.0, 10.0), run(100.0, 15.0), run(300.0, 10.0), last, last],
+            runs: [run(200.0, 10.0), run(200.0, 10.0), run(100.0, 15.0), run(300.0, 10.0), last, last, last],
         };
         let table = text("unit", &[row("first", run(50.0, 5.0)), row("other", run(200.0, 20.0))]);
         let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(
             lines[2],
             [
-                "first", "200", "1.000", "0.500", "1.500", "0.250", "0.250", "10", "1.000", "1.500", "1.000", "0.500",
-                "0.500"
+                "first", "200", "1.000", "0.500", "1.500", "0.250", "0.250", "0.250", "10", "1.000", "1.500", "1.000",
+                "0.500", "0.500", "0.500"
             ]
         );
         assert_eq!(
@@ -198,8 +198,10 @@ mod tests {
                 "1.500",
                 "0.500",
                 "0.500",
+                "0.500",
                 "1.000",
                 "1.500",
+                "1.000",
                 "1.000",
                 "1.000",
                 "1.000"

@@ -23,7 +23,7 @@
 //! 3. Failing that, put a vector together from its elements, if all of them are available.
 //! 4. Unless `cost=paper`, insert under divergent branches as well, where that saves more cycles
 //!    than it costs ([`cost`]): by a profile, or by estimated frequencies
-//!    ([`expected_warp_counts`](crate::profile::expected_warp_counts)).
+//!    ([expected counts](crate::profile::expected_warp_counts)).
 //! 5. Failing that, move the load up before branches, by a speculation question, unless costs are
 //!    compared and that does not pay.
 //! 6. Do the same for what was inserted ([`walk`]).

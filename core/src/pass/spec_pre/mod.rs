@@ -16,7 +16,7 @@
 //!
 //! 1. Collect [expressions] with their first and last evaluations in each block, and the
 //!    instructions that change their values. A repetition in a block reads the earlier value.
-//! 2. [Search](search) the [region](region) of 64 expressions at a time: the nodes that a value
+//! 2. [Search](search) the [region] of 64 expressions at a time: the nodes that a value
 //!    reaches and from which an evaluation is reached. Solve there which values are available, how
 //!    far evaluations are hoisted without speculation, and how far they can be delayed again.
 //! 3. Go on with each expression that gains by this, or could by speculation.
