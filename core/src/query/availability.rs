@@ -78,13 +78,22 @@ pub struct Available {
     /// Is it bad only because no occurrence had been reached yet, where the value is available on
     /// some path?
     is_unreal: bool,
+    /// Does it rely on insertions that are noted, and down-safe as long as no later computation is
+    /// replaced?
+    is_noted: bool,
     /// The first reason on the way why answers were not made equal.
     refusal: Option<Refusal>,
 }
 
 impl Available {
-    const NO: Available =
-        Available { is_available: false, is_real: false, is_limited: false, is_unreal: false, refusal: None };
+    const NO: Available = Available {
+        is_available: false,
+        is_real: false,
+        is_limited: false,
+        is_unreal: false,
+        is_noted: false,
+        refusal: None,
+    };
     const LIMITED: Available = Available { is_limited: true, ..Available::NO };
     const YES: Available = Available { is_available: true, is_real: true, ..Available::NO };
 }
@@ -267,6 +276,7 @@ impl Problem for Availability<'_, '_> {
         // A value that is available because the question returned to where it was under way is real
         // if it is real there.
         answer.is_real |= answer.is_available && proved.is_real;
+        answer.is_noted |= answer.is_available && proved.is_noted;
     }
 
     fn time(&self, question: AvailabilityQuestion) -> Time {
@@ -274,13 +284,16 @@ impl Problem for Availability<'_, '_> {
     }
 
     fn holds(&self, question: AvailabilityQuestion, answer: &Available, time: Time) -> bool {
-        // A replaced computation still provides its value, and makes nothing down-safe. But an
+        // A replaced computation still provides its value, but no longer makes a join down-safe. An
         // occurrence that had not been reached may have been since, so that an unreal answer is
         // worked out again after any change.
         let now = self.time(question);
-        let is_unchanged = now.changes.inserted == time.changes.inserted
-            && (!answer.is_unreal || now.changes.replaced == time.changes.replaced);
-        answer.is_available || (is_unchanged && (!answer.is_limited || now.inquiry == time.inquiry))
+        let is_replaced = now.changes.replaced != time.changes.replaced;
+        if answer.is_available {
+            return !(answer.is_noted && is_replaced);
+        }
+        let is_unchanged = now.changes.inserted == time.changes.inserted && !(answer.is_unreal && is_replaced);
+        is_unchanged && (!answer.is_limited || now.inquiry == time.inquiry)
     }
 
     /// Applies the rules in this order: known answers and rule 3 (by the engine), rule 2, then 4, 5
@@ -340,7 +353,8 @@ impl Problem for Availability<'_, '_> {
         let refusal = replies.iter().find_map(|reply| reply.answer.refusal);
         let good = replies.iter().filter(|reply| reply.answer.is_available);
         let is_real = good.clone().any(|reply| reply.answer.is_real);
-        let available = Available { is_available: true, is_real, refusal, ..Available::NO };
+        let is_noted = good.clone().any(|reply| reply.answer.is_noted);
+        let available = Available { is_available: true, is_real, is_noted, refusal, ..Available::NO };
         let count = good.count();
         if count == replies.len() && !is_entry {
             return ("7", available);
@@ -361,7 +375,7 @@ impl Problem for Availability<'_, '_> {
                     });
                 }
                 finding.get_or_insert_default().insertions = points;
-                ("7", available)
+                ("7", Available { is_noted: true, ..available })
             }
             // An occurrence that has not been reached yet explains no more than the answer does.
             Err(Refusal::NotThere) => ("7", failed),
