@@ -38,7 +38,7 @@ test("a load that may fault is named, and can be guarded before the program is s
   const page = await openPage(t);
   await waitForMistakes(page, "No mistakes");
   await pasteProgram(page, CHECKED);
-  await page.getByRole("combobox", { name: "Add a pass" }).fill("ssrqp");
+  await page.getByRole("combobox", { name: "Add a pass" }).fill("ssrqp-s");
   await page.keyboard.press("Enter");
   await waitForMistakes(page, "No mistakes");
   await page.getByTestId("share").click();

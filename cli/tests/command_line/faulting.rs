@@ -78,11 +78,11 @@ fn guards_loads_where_ptx_is_asked_for() {
     for pass in ["ssrqp", "ssrqp-s", "srqp", "esrqp"] {
         assert_sound(CHECKED, pass);
     }
-    let ptx = assert_sound(CHECKED, "ssrqp");
+    let ptx = assert_sound(CHECKED, "ssrqp[cost=paper]");
     let load = ptx.lines().find(|line| line.contains("ld.global")).expect("the load");
     assert!(load.trim_start().starts_with('@') || ptx.contains("bra $out"), "{ptx}");
     // In the laboratory the load is marked.
-    let text = good(&["opt", "-", "--passes", "ssrqp"], CHECKED);
+    let text = good(&["opt", "-", "--passes", "ssrqp[cost=paper]"], CHECKED);
     assert!(text.contains("ld.global.spec.u32"), "{text}");
 }
 
@@ -97,7 +97,7 @@ fn leaves_loads_of_a_profile_where_ptx_is_asked_for() {
 
 #[test]
 fn refuses_loads_that_must_not_fault() {
-    for (passes, source) in [("ssrqp[faulting=spec]", CHECKED), ("spec-pre[faulting=spec]", PROFILED)] {
+    for (passes, source) in [("ssrqp[cost=paper,faulting=spec]", CHECKED), ("spec-pre[faulting=spec]", PROFILED)] {
         let refused = warpscope(&["opt", "-", "--passes", passes, "--emit", "ptx"], source);
         let message = stderr(&refused);
         assert_eq!(refused.status.code(), Some(1), "{message}");
