@@ -147,10 +147,8 @@ done:
     fn divides_uniform_branch_evenly_or_as_declared() {
         let uniform = LOOP.replace("%tid", "n");
         assert_eq!(expected(&uniform), [1024, 768, 512, 1024]);
-        let declared = uniform.replace(
-            "kernel k(n: u32, x: ptr.global) {",
-            "kernel k(n: u32, x: ptr.global) {\n    profile edge { entry -> head: 1, entry -> done: 3 }",
-        );
+        let profile = "    ret\n    profile edge {\n        entry -> head: 1\n        entry -> done: 3\n    }\n}\n";
+        let declared = uniform.replace("    ret\n}\n", profile);
         assert_eq!(expected(&declared), [1024, 384, 256, 1024]);
     }
 

@@ -62,7 +62,7 @@ out:
     fn names_loads_and_the_knob_that_guards_them() {
         let stage = |pass: &str| Stage { pass: pass.to_owned(), on: true, ..Stage::default() };
         let mut bench =
-            Bench { source: CHECKED.to_owned(), pipeline: vec![stage("dce"), stage("ssrqp")], ..Bench::default() };
+            Bench { source: CHECKED.to_owned(), pipeline: vec![stage("dce"), stage("ssrqp-s")], ..Bench::default() };
         // What is saved is what is shown: the source has no such load.
         let source = printed(&bench, Position::default());
         assert!(source.loads.is_empty() && source.text.contains(".visible .entry k("));

@@ -32,11 +32,15 @@ impl Judged {
             .with("candidate", Fact::Count(u64::from(self.candidate.number)))
             .with("round", Fact::Count(round.unsigned_abs()))
             .with("probability", Fact::Number(it.probability));
-        let add =
-            |remark: Remark, name, fact: Option<Fact>| fact.into_iter().fold(remark, |it, fact| it.with(name, fact));
-        let remark = add(remark, "joint", self.candidate.joint.map(Fact::Number));
-        let moved_up = self.hoist.as_ref().map(|hoist| Fact::Count(hoist.insts.len() as u64));
-        let remark = add(remark, "moved_up", moved_up)
+        let remark = match self.candidate.joint {
+            Some(joint) => remark.with("joint", Fact::Number(joint)),
+            None => remark,
+        };
+        let remark = match &self.hoist {
+            Some(hoist) => remark.with("moved_up", Fact::Count(hoist.insts.len() as u64)),
+            None => remark,
+        };
+        let remark = remark
             .with("t_region", Fact::Number(it.t_region))
             .with("t_special", Fact::Number(it.t_special))
             .with("t_check", Fact::Number(it.t_check))
@@ -46,8 +50,11 @@ impl Judged {
             .with("blocks", Fact::Count(it.blocks() as u64))
             .with("region", Fact::Blocks(it.blocks_of_region().collect()));
         let registers = self.candidate.regs().iter().map(|&reg| func.regs[reg].name.clone()).collect();
-        let remark = add(remark.with("registers", Fact::Words(registers)), "su", it.speed_up().map(Fact::Number));
-        add(remark, "su_thresh", it.speed_up().map(|_| Fact::Number(it.threshold())))
+        let remark = remark.with("registers", Fact::Words(registers));
+        match it.speed_up() {
+            Some(su) => remark.with("su", Fact::Number(su)).with("su_thresh", Fact::Number(it.threshold())),
+            None => remark,
+        }
     }
 }
 

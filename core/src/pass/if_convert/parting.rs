@@ -9,13 +9,14 @@
 //!
 //! 1. A value is uniform if the divergence analysis says so.
 //! 2. A thread's place in its block is ordered, its place in its warp repeated.
-//! 3. What `and` and `rem` leave of an ordered value, below the size of a warp, is repeated.
+//! 3. What `and` and `rem` leave of a value that differs between lanes, below the size of a warp, is
+//!    repeated: low bits change from thread to thread, and those of data as if at random.
 //! 4. Other results, comparisons and combined predicates are as their operands: uniform ones
 //!    change nothing, and nothing is known of ordered ones together with repeated ones.
 //! 5. Lanes part in one warp of a block where the predicate is ordered, in every warp where it is
 //!    repeated.
 //!
-//! An estimate: no rewrite is right or wrong by it. Nothing is known of loads and joins. Cost: O(1)
+//! An estimate: no rewrite is right or wrong by it. Nothing else is known of loads and joins. Cost: O(1)
 //! for a branch, since at most [`MAX_STEPS`] instructions are visited; nothing is known beyond them.
 
 use core::cell::Cell;
@@ -97,15 +98,19 @@ impl Spreads<'_> {
         }
         let Definition::Inst { inst, .. } = self.values.definition(value) else { return None };
         let data = &self.func.insts[inst];
+        let is_below = |bound: u64| bound <= u64::from(self.arrangement.lanes);
+        let is_remainder = matches!(data.opcode.op, Op::And | Op::Rem) && data.opcode.ty != Type::Pred;
+        if is_remainder && data.args[1].as_const().is_some_and(is_below) {
+            return Some(Spread::Repeated);
+        }
         let spread = self.of_operands(inst)?;
         match data.opcode.op {
             Op::Mov | Op::Cvt | Op::Cvta | Op::Neg | Op::Not | Op::Setp => Some(spread),
             Op::Add | Op::Sub | Op::Mul | Op::MulWide | Op::Mad | Op::MadWide => Some(spread),
             Op::Shl | Op::Shr | Op::Or | Op::Xor | Op::Div | Op::Min | Op::Max => Some(spread),
-            Op::And | Op::Rem => match data.args[1].as_const() {
-                Some(bound) if bound <= u64::from(self.arrangement.lanes) => Some(Spread::Repeated),
-                _ => Some(spread).filter(|&spread| spread == Spread::Repeated || data.opcode.ty == Type::Pred),
-            },
+            Op::And | Op::Rem => {
+                Some(spread).filter(|&spread| spread == Spread::Repeated || data.opcode.ty == Type::Pred)
+            }
             _ => None,
         }
     }
