@@ -618,7 +618,7 @@ mod tests {
             let mut shared = opened(file);
             assert!(loads(&shared, block), "{file}, measured");
             assert!(look(&shared, Position::END).diagnostics.is_empty());
-            shared.bench.pipeline[0].knobs.clear();
+            shared.bench.pipeline[0].knobs.insert("cost".to_owned(), "paper".to_owned());
             assert!(!loads(&shared, block), "{file}, without a look at the costs");
         }
         let mut declared = opened("questions/cold-side.wir");
