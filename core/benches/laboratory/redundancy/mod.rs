@@ -9,8 +9,8 @@
 //! | `dce` | `adce` | removes control flow as well |
 //! | `pde` | `sink,adce` | sinks past branches only, and never copies |
 //!
-//! What is asked is a share of LLVM's CPU time, as the median over the kinds of programs. Without
-//! LLVM's library the times are printed without shares.
+//! Bounds are shares of LLVM's CPU time, as the median over the kinds of programs. Without LLVM's
+//! library the times are printed without shares.
 //!
 //! Ours puts a copy where something is computed again, and leaves what that makes constant or dead
 //! to others. So it is measured alone, and cleaned up by `general-optimize`, which follows it in
