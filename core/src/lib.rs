@@ -73,7 +73,7 @@ pub use text::{Diagnostic, print};
 
 pub use warpscope_program::ir;
 #[doc(hidden)]
-pub use warpscope_program::{graph, machine, text};
+pub use warpscope_program::{compact_sort, graph, machine, text};
 #[doc(hidden)]
 pub use warpscope_sim as sim;
 

@@ -22,6 +22,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::compact_sort::CompactSort;
 use crate::ir::Block;
 use crate::trace::{Holder, TableEvent};
 
@@ -130,7 +131,7 @@ impl TableBuilder {
         let mut rows: Vec<Row> = self.rows.into_values().collect();
         // What is out of reach leads no more, and what remains is led by the holder that comes next.
         for row in &mut rows {
-            row.holders.sort_by_key(|holder| out_of_reach.contains(&holder.block));
+            row.holders.compact_sort_by_key(|holder| out_of_reach.contains(&holder.block));
         }
         ValueTable { scopes, rows }
     }

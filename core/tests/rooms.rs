@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The rooms, top to bottom, as the crate's front page lists them.
 const ROOMS: &[&str] = &[
+    "compact_sort",
     "ir",
     "text",
     "graph",
@@ -116,7 +117,7 @@ const MOST_COLUMNS: usize = 120;
 fn complaints(rule: &str, check: impl Fn(&str, &str) -> Vec<(usize, String)>) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut files = Vec::new();
-    for member in ["core", "cli", "testkit", "gpu", "web", "xtask", "fuzz"] {
+    for member in ["program", "sim", "core", "cli", "testkit", "gpu", "web", "xtask", "fuzz"] {
         source_files(&root.join(member), &mut files);
     }
     assert!(files.len() > 500, "the test found almost no files: does it still read the sources?");
@@ -230,6 +231,18 @@ fn lines_are_short() {
     let wrong = complaints("columns", |_, source| {
         let long = source.lines().enumerate().filter(|(_, line)| line.chars().count() > MOST_COLUMNS);
         long.map(|(number, line)| (number + 1, format!("{} columns", line.chars().count()))).collect()
+    });
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn engine_has_one_sort() {
+    let engine = ["program/src/", "sim/src/", "core/src/", "web/engine/src/"];
+    let wrong = complaints("sorts", |path, source| {
+        let is_in_engine = engine.iter().any(|folder| path.starts_with(folder)) && !path.ends_with("/compact_sort.rs");
+        let code = source.split("\n#[cfg(test)]\nmod ").next().unwrap_or("").lines().enumerate();
+        let sorts = code.filter(|(_, line)| is_in_engine && line.contains(".sort"));
+        sorts.map(|(number, _)| (number + 1, "a standard sort; see `compact_sort`".into())).collect()
     });
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }

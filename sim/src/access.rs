@@ -23,6 +23,7 @@ use super::memory::{
 use super::together::FrameBase;
 use crate::ir::{AtomicOp, Space, Type, TypeClass};
 use crate::machine;
+use warpscope_program::compact_sort::CompactSort;
 
 /// A failed access: what is wrong, of which lane, at which address.
 pub struct AccessFault {
@@ -402,7 +403,7 @@ fn cost(
             Target::Param | Target::Nowhere => {}
         }
     });
-    sectors.sort_unstable();
+    sectors.compact_sort();
     sectors.dedup();
     cost.sectors = sectors.len() as u64;
     let mut latency = 0;
@@ -464,7 +465,7 @@ fn part_passes(addresses: &[u64; 32], part: u32, bytes: u32, banks: u32) -> u64 
     if is_free {
         return 1;
     }
-    words.sort_unstable();
+    words.compact_sort();
     words.dedup();
     let mut in_bank = [0u16; 64];
     words.iter().for_each(|word| in_bank[(word % banks) as usize] += 1);

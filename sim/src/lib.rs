@@ -51,8 +51,8 @@
 //! Bounds: fuel in warp instructions, [`MEMORY_LIMIT`] bytes of buffers and globals, [`THREAD_LIMIT`] threads,
 //! [`CALL_DEPTH_LIMIT`] calls; each with an error that names it.
 //!
-//! Source: PTX ISA, chapter on instructions; [`warpscope_program::machine`] for costs. What a real GPU leaves in memory has been
-//! compared, form by form and program by program: `gpu/README.md`.
+//! Source: PTX ISA, chapter on instructions; [`warpscope_program::machine`] for costs. `gpu/README.md` compares the
+//! memory that a real GPU leaves, form by form and program by program.
 
 #![no_std]
 extern crate alloc;

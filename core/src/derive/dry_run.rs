@@ -1,6 +1,7 @@
 //! Dry runs: a launch in the simulator, and what the search needs to know of its end.
 
 use super::ranges::{PointerPath, Site};
+use crate::compact_sort::CompactSort;
 use crate::ir::{Binding, Block, Fill, Func, Function, Launch, Module, Op};
 use crate::machine::Machine;
 use crate::sim::{ErrorKind, Nearest, Progress, Settings, SimError, Simulation};
@@ -94,7 +95,7 @@ pub(super) fn dry_run(module: &Module, func: Func, launch: &Launch, fuel: u64) -
             }
         }
     }
-    branches.sort_by_key(|&(issues, _)| core::cmp::Reverse(issues));
+    branches.compact_sort_by_key(|&(issues, _)| core::cmp::Reverse(issues));
     let branches = branches.into_iter().map(|(_, branch)| branch).collect();
     Run { outcome, cost, failed, distance, is_before, reached, branches }
 }

@@ -9,6 +9,7 @@
 use super::causes::{Cause, Causes};
 use super::stated::Stated;
 use super::trial::{LEFT_OVER, Trial};
+use crate::compact_sort::CompactSort;
 use crate::ir::{Function, Reg};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -120,7 +121,7 @@ fn numbers(trial: &Trial, now: i64, causes: &Causes, aim: Aim) -> Vec<i64> {
         Aim::Shorten => list.extend(SHORT.iter().filter(|&&number| number < now)),
         Aim::Run | Aim::Raise => {
             let mut others: Vec<i64> = trial.numbers.clone();
-            others.sort_unstable();
+            others.compact_sort();
             others.dedup();
             let first: &[i64] = if aim == Aim::Raise { &[256, 1024, 64] } else { &[1, 4] };
             list.extend(first.iter().copied().chain(others).chain(NUMBERS).chain(compared));

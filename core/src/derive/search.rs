@@ -30,6 +30,7 @@ use super::shapes::shapes;
 use super::sizes::{NUMBER, numbers, roles};
 use super::stated::Stated;
 use super::trial::{ELEMENT, Trial};
+use crate::compact_sort::CompactSort;
 use crate::ir::{
     Binding, Fill, FillKey, Func, FuncKind, Function, Global, Launch, Module, Operand, ParamType, Reg, Span, Symbol,
 };
@@ -241,7 +242,7 @@ impl<'m> Search<'m> {
         let mut attempts = COVERING_GUESSES;
         'moves: loop {
             let mut branches = run.branches.clone();
-            branches.sort_unstable();
+            branches.compact_sort();
             for branch in branches {
                 let (func, inst) = branch;
                 let targets = self.module.funcs[func].insts[inst].targets();

@@ -28,6 +28,7 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 
+use crate::compact_sort::CompactSort;
 use crate::graph::{Cfg, Dominators, IteratedFrontier};
 use crate::ir::{Block, Inst, Reg};
 
@@ -121,7 +122,7 @@ impl<'a> JoinFinder<'a> {
     /// Places the joins.
     pub fn finish(mut self, cfg: &'a Cfg) -> Joins {
         self.scopes.retain(|(reg, _)| !self.regs[reg.index()].is_undominated);
-        self.scopes.sort_unstable();
+        self.scopes.compact_sort();
         for (reg, _) in &self.scopes {
             self.regs[reg.index()].has_scopes = true;
         }

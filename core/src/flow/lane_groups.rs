@@ -29,6 +29,7 @@ use core::cell::Cell;
 use fixedbitset::FixedBitSet;
 
 use super::divergence::Divergence;
+use crate::compact_sort::CompactSort;
 use crate::graph::{Cfg, PostDominators};
 use crate::ir::{Block, Function};
 
@@ -138,7 +139,7 @@ impl<'a> LaneGroups<'a> {
                 work.extend_from_slice(self.cfg.successors(block));
             }
         }
-        found.sort_unstable();
+        found.compact_sort();
         found
     }
 

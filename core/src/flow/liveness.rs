@@ -23,6 +23,7 @@ use alloc::vec::Vec;
 use core::mem;
 use cranelift_entity::EntityRef;
 
+use crate::compact_sort::CompactSort;
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, Reg};
 
@@ -63,7 +64,7 @@ impl Liveness {
                     }
                 });
             }
-            touched.sort_unstable();
+            touched.compact_sort();
             for reg in touched.drain(..) {
                 match last_word[reg.index()].take() {
                     Some(true) => read[block.index()].push(reg),
@@ -150,7 +151,7 @@ fn add(list: &mut Vec<Reg>, others: &[Reg]) {
     if !others.iter().all(is_known) {
         list.extend_from_slice(others);
         // Two rising runs, which a stable sort merges.
-        list.sort();
+        list.compact_sort();
         list.dedup();
     }
 }

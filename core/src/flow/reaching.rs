@@ -13,6 +13,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::values::{Definition, Value, Values};
+use crate::compact_sort::CompactSort;
 use crate::ir::Inst;
 
 /// Something that a use may see.
@@ -66,7 +67,7 @@ impl<'a> ReachingDefinitions<'a> {
                 }
             }
         }
-        reaching.sort_unstable();
+        reaching.compact_sort();
         reaching.dedup();
         reaching
     }

@@ -30,6 +30,7 @@ use smallvec::SmallVec;
 use super::dependences::Dependences;
 use super::uses::{ValueUse, ValueUses};
 use super::values::{Definition, Value, Values};
+use crate::compact_sort::CompactSort;
 use crate::graph::Cfg;
 use crate::ir::{Address, AddressBase, Block, Function, Inst, Op, Opcode};
 
@@ -130,7 +131,7 @@ pub(crate) fn vectors(input: VectorInput<'_>) -> Vec<Elements> {
     // The order of the elements tells nothing: they are zero together or not.
     let mut unordered = BTreeSet::new();
     groups.retain_mut(|group| {
-        group.sort_unstable_by_key(|&value| place(input, value));
+        group.compact_sort_by_key(|&value| place(input, value));
         unordered.insert(group.clone())
     });
     groups
@@ -173,7 +174,7 @@ fn seeds(input: VectorInput<'_>) -> Vec<Elements> {
             }
         }
         for ((opcode, _), mut group) in loads {
-            group.sort_unstable_by_key(|&(offset, _)| offset);
+            group.compact_sort_by_key(|&(offset, _)| offset);
             group.dedup_by_key(|&mut (offset, _)| offset);
             let size = i64::from(opcode.ty.bits() / 8);
             for run in group.chunk_by(|a, b| b.0.wrapping_sub(a.0) == size) {

@@ -21,6 +21,7 @@ use cranelift_entity::SecondaryMap;
 
 use super::joint::JointWrites;
 use super::{FunctionProfile, Profile, WarpCount, ZeroCount};
+use crate::compact_sort::CompactSort;
 use crate::graph::Cfg;
 use crate::ir::{self, Block, CommentAnchor, Function, Module, WarpEntry, Write, ZeroEntry, ZeroWrite};
 
@@ -40,12 +41,13 @@ fn declared(func: &Function, measured: &FunctionProfile) -> Vec<ir::Profile> {
     func.block_order().enumerate().for_each(|(rank, block)| ranks[block] = rank);
 
     let mut paths: Vec<_> = measured.paths.iter().map(|(path, count)| (path.clone(), count.lanes)).collect();
-    paths.sort_by(|(a, _), (b, _)| a.iter().map(|&block| ranks[block]).cmp(b.iter().map(|&block| ranks[block])));
+    paths
+        .compact_sort_by(|(a, _), (b, _)| a.iter().map(|&block| ranks[block]).cmp(b.iter().map(|&block| ranks[block])));
     let mut edges: Vec<_> = measured.edges.iter().map(|(&(from, to), count)| (from, to, count.lanes)).collect();
-    edges.sort_by_key(|&(from, to, _)| (ranks[from], ranks[to]));
+    edges.compact_sort_by_key(|&(from, to, _)| (ranks[from], ranks[to]));
     let ran = measured.zeros.iter().filter(|(_, count)| count.all.warps > 0);
     let mut writes: Vec<(&Write, &ZeroCount)> = ran.collect();
-    writes.sort_by_key(|(write, _)| (ranks[write.block], write.reg, write.occurrence));
+    writes.compact_sort_by_key(|(write, _)| (ranks[write.block], write.reg, write.occurrence));
     let mut zeros: Vec<ZeroEntry> = writes
         .into_iter()
         .map(|(&write, count)| ZeroEntry::of(ZeroWrite::Named(write), count.warp_probability()))
@@ -55,14 +57,14 @@ fn declared(func: &Function, measured: &FunctionProfile) -> Vec<ir::Profile> {
     }
 
     let mut warps: Vec<_> = measured.blocks.iter().map(|(&block, &count)| (block, count)).collect();
-    warps.sort_by_key(|&(block, _)| ranks[block]);
+    warps.compact_sort_by_key(|&(block, _)| ranks[block]);
     let block_entry = |(block, count): &(Block, WarpCount)| {
         let ways = func.terminator(*block).map_or(0, |inst| func.insts[inst].distinct_targets().len());
         let diverged = (ways > 2 && count.diverged > 0).then_some(count.diverged);
         WarpEntry::Block { block: *block, executions: count.executions, diverged }
     };
     let mut warp_edges: Vec<_> = measured.edges.iter().map(|(&(from, to), count)| (from, to, count.warps)).collect();
-    warp_edges.sort_by_key(|&(from, to, _)| (ranks[from], ranks[to]));
+    warp_edges.compact_sort_by_key(|&(from, to, _)| (ranks[from], ranks[to]));
     let edge_entry = |&(from, to, executions): &(Block, Block, u64)| WarpEntry::Edge { from, to, executions };
     let warps: Vec<WarpEntry> = warps.iter().map(block_entry).chain(warp_edges.iter().map(edge_entry)).collect();
 

@@ -18,6 +18,7 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use smallvec::{SmallVec, smallvec};
 
+use crate::compact_sort::CompactSort;
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, filled};
 
@@ -86,7 +87,7 @@ impl SplitGraph {
         for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
             // A branch may name a block more than once.
             let mut targets: SmallVec<[Block; 2]> = cfg.successors(block).into();
-            targets.sort_by_key(|&target| nodes[target].rank);
+            targets.compact_sort_by_key(|&target| nodes[target].rank);
             targets.dedup();
             targets.iter().for_each(|&target| nodes[target].predecessors.push(block));
             nodes[block].successors = targets;

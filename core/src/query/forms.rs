@@ -26,6 +26,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use crate::alias::AliasClass;
+use crate::compact_sort::CompactSort;
 use crate::ir::{Flags, Function, Guard, Inst, InstArgs, InstData, Module, Op, Opcode, Operand, Reg, Type};
 use crate::symbolic::{AffineNames, Atom, RegisterSum, Substituted};
 use crate::text::expression_text;
@@ -113,7 +114,7 @@ impl Expression {
             Subject::Load(_, sum) => regs.extend(sum.regs()),
             Subject::Pure(_, args) => args.iter().for_each(|arg| arg.for_each_reg(&mut |reg| regs.push(reg))),
         }
-        regs.sort_unstable();
+        regs.compact_sort();
         regs.dedup();
         regs
     }

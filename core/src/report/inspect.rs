@@ -7,6 +7,7 @@ use core::fmt::{self, Display, Formatter};
 
 use serde::Serialize;
 
+use crate::compact_sort::CompactSort;
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Func, FuncKind};
 use crate::pass::{Subject, Surroundings};
@@ -94,7 +95,7 @@ fn session_places(session: &mut Session, funcs: &[Func], done: usize) -> Vec<(us
     let of =
         |&func: &Func| session.inspected_passes(0..last, func).into_iter().map(move |(pass, _)| (pass, done, func));
     let mut places: Vec<(usize, usize, Func)> = funcs.iter().flat_map(of).collect();
-    places.sort_by_key(|&(pass, ..)| pass);
+    places.compact_sort_by_key(|&(pass, ..)| pass);
     places
 }
 

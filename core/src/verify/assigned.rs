@@ -21,6 +21,7 @@ use alloc::vec::Vec;
 
 use cranelift_entity::{EntitySet, SecondaryMap};
 
+use crate::compact_sort::CompactSort;
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, Operand, Reg};
 use crate::text::{Part, quoted};
@@ -89,7 +90,7 @@ pub fn unassigned_reads_without(func: &Function, gone: &BTreeSet<Inst>) -> Vec<(
         }
     }
     let mut regs: Vec<Reg> = questions.iter().map(|question| question.reg).collect();
-    regs.sort_unstable();
+    regs.compact_sort();
     regs.dedup();
     let mut unassigned: Vec<Question> = Vec::new();
     for batch in regs.chunks(64) {
@@ -137,7 +138,7 @@ impl Assignments {
                 }
             }
         }
-        pairs.sort_by_key(|(reg, _)| *reg);
+        pairs.compact_sort_by_key(|(reg, _)| *reg);
         let mut starts = SecondaryMap::with_capacity(func.regs.len());
         let mut first = 0;
         for run in pairs.chunk_by(|a, b| a.0 == b.0) {

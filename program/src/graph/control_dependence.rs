@@ -26,6 +26,7 @@ use cranelift_entity::packed_option::PackedOption;
 
 use super::cfg::{Cfg, Edge};
 use super::post_dominators::PostDominators;
+use crate::compact_sort::CompactSort;
 use crate::ir::Block;
 
 /// The control dependences of a graph.
@@ -67,7 +68,7 @@ impl ControlDependence {
             }
         }
         // Stable: edges of the same height stay in order.
-        ways.sort_by_key(|(_, way)| way.top);
+        ways.compact_sort_by_key(|(_, way)| way.top);
 
         let mut is_boundary = vec![false; blocks];
         let mut zone = vec![1i64; blocks];
@@ -131,7 +132,7 @@ impl ControlDependence {
                 stack.extend(post_dominators.children(below));
             }
         }
-        edges.sort_unstable();
+        edges.compact_sort();
         edges
     }
 

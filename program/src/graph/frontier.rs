@@ -24,6 +24,7 @@ use cranelift_entity::packed_option::PackedOption;
 
 use super::cfg::Cfg;
 use super::dominators::Dominators;
+use crate::compact_sort::CompactSort;
 use crate::ir::Block;
 
 /// The blocks that have a predecessor which `block` dominates and that it does not strictly dominate themselves, in
@@ -35,7 +36,7 @@ pub fn dominance_frontier(cfg: &Cfg, dominators: &Dominators, block: Block) -> V
         .copied()
         .filter(|&next| !dominators.strictly_dominates(block, next))
         .collect();
-    frontier.sort_unstable_by_key(|&next| cfg.position(next));
+    frontier.compact_sort_by_key(|&next| cfg.position(next));
     frontier.dedup();
     frontier
 }
@@ -75,7 +76,7 @@ impl<'a> IteratedFrontier<'a> {
     /// unreachable definition has no frontier.
     pub fn of(&mut self, definitions: &[Block]) -> Vec<Block> {
         let mut frontier = self.in_any_order(definitions);
-        frontier.sort_unstable_by_key(|&block| self.cfg.position(block));
+        frontier.compact_sort_by_key(|&block| self.cfg.position(block));
         frontier
     }
 

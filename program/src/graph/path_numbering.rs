@@ -21,6 +21,7 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
 use super::cfg::{Cfg, Edge};
+use crate::compact_sort::CompactSort;
 use crate::ir::Block;
 
 /// Change of a profile's path number on an edge.
@@ -70,7 +71,7 @@ impl PathNumbering {
             let mut count = u64::from(ends_here);
             let mut ways: Vec<(Block, Edge)> =
                 cfg.out_edges(block).filter(forward).map(|edge| (cfg.target(edge), edge)).collect();
-            ways.sort_unstable();
+            ways.compact_sort();
             for group in ways.chunk_by(|a, b| a.0 == b.0) {
                 group.iter().for_each(|&(_, edge)| steps[edge.index()] = PathStep::Add(count));
                 count = count.saturating_add(counts[group[0].0.index()]);

@@ -9,6 +9,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
+use crate::compact_sort::CompactSort;
 use crate::ir::Span;
 
 /// How many errors are kept; the others are only counted.
@@ -259,7 +260,7 @@ impl Diagnostics {
 
     /// Those that were kept, in the order of the text.
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
-        self.list.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.span.end));
+        self.list.compact_sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.span.end));
         self.list
     }
 }

@@ -17,6 +17,7 @@ use crate::groups::NOWHERE;
 use crate::ir::{Block, Func, InputData, Module, ParamType, Space};
 use crate::machine::{Machine, OpClass};
 use crate::memory::{ordered_globals, region_address};
+use warpscope_program::compact_sort::CompactSort;
 
 /// Decodes a kernel and everything that it may call.
 pub(super) fn build(module: &Module, kernel: Func, machine: Machine) -> Result<Program, SimError> {
@@ -191,7 +192,7 @@ impl<'a> Builder<'a> {
                 self.program.timings.push(timing);
             }
         }
-        names.insts.sort_by_key(|(inst, ..)| *inst);
+        names.insts.compact_sort_by_key(|(inst, ..)| *inst);
         self.program.names.push(names);
         let local_bytes = array_offsets(body, Space::Local).1;
         self.program.funcs.push(DecodedFunc {

@@ -18,6 +18,7 @@ use crate::ir::{ArgKind, Block, Flags, Function, Inst, InstData, Op, Operand, Re
 use crate::lanes::{self, Plane, Slots};
 use crate::machine::OpClass;
 use crate::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SHIFT};
+use warpscope_program::compact_sort::CompactSort;
 
 /// Decodes the instructions of one block.
 pub(super) struct Decoder<'b, 'a> {
@@ -102,7 +103,7 @@ impl Decoder<'_, '_> {
         data.for_each_use(|reg| waits.push(self.frame.clock(reg)));
         let done: SmallVec<[u32; 4]> = data.dsts.iter().map(|&reg| self.frame.clock(reg)).collect();
         waits.extend_from_slice(&done);
-        waits.sort_unstable();
+        waits.compact_sort();
         waits.dedup();
         waits.retain(|clock| !self.known.is_past(*clock));
         let mut timing = Timing {

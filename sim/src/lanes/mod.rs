@@ -7,8 +7,8 @@
 //! ```
 //!
 //! An opcode is decoded once to a [`LaneOp`], a plain function whose loop over lanes holds no decision, so that it
-//! becomes SIMD natively and in WebAssembly. Modifiers that few programs use (`.ftz`, `.sat`, operands of another width)
-//! are steps of their own before and after it: see [`crate::decode`].
+//! becomes SIMD natively and in WebAssembly. Modifiers that few programs use (`.ftz`, `.sat`, operands of another
+//! width) are steps of their own before and after it: see [`crate::decode`].
 
 mod convert;
 mod float;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cranelift_entity::EntityRef;
+use warpscope_core::compact_sort::CompactSort;
 use warpscope_core::flow::{Divergence, DivergenceInput, Subject, ValueUses, Values};
 use warpscope_core::graph::{Cfg, ControlDependence, Dominators, Loops, PostDominators};
 use warpscope_core::ir::{Block, Func, Function, Inst, Module, Op};
@@ -92,7 +93,7 @@ impl Lanes {
     /// The blocks whose branches decide whether a block runs, each once.
     fn depends_on(&self, block: Block) -> impl Iterator<Item = Block> {
         let mut branches: Vec<Block> = self.shape.branches(block).collect();
-        branches.sort_unstable();
+        branches.compact_sort();
         branches.dedup();
         branches.into_iter().take(MOST_DECIDING)
     }

@@ -10,6 +10,7 @@ use super::leaving::LeftLoops;
 use super::propagation::Propagation;
 use super::region::{Extent, Regions, Walk};
 use super::{Cause, DivergenceInput};
+use crate::compact_sort::CompactSort;
 use crate::flow::uses::ValueUse;
 use crate::flow::values::{JoinArg, Value};
 use crate::graph::Loop;
@@ -139,7 +140,7 @@ impl<'a> Propagation<'a> {
         let Parted { branch, meeting, .. } = parted;
         let mut joins = core::mem::take(&mut tables.scratch);
         joins.extend(tables.regions.joins().chain(meeting));
-        joins.sort_unstable();
+        joins.compact_sort();
         let values = self.input.values;
         for &block in &joins {
             for join in values.joins(block) {

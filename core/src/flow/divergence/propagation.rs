@@ -21,6 +21,7 @@ use fixedbitset::FixedBitSet;
 use super::parting::Parting;
 use super::sources::{Behaviour, behaviour};
 use super::{Cause, Divergence, DivergenceInput, Source};
+use crate::compact_sort::CompactSort;
 use crate::flow::uses::ValueUse;
 use crate::flow::values::{Definition, Value};
 use crate::ir::{Block, FuncKind, Inst, Op, Operand};
@@ -120,7 +121,7 @@ impl<'a> Propagation<'a> {
                 self.part_lanes(branch, tables);
             } else {
                 // The first cause that was found of each use.
-                self.result.temporal_uses.sort_by_key(|&(place, _)| place);
+                self.result.temporal_uses.compact_sort_by_key(|&(place, _)| place);
                 self.result.temporal_uses.dedup_by_key(|&mut (place, _)| place);
                 return self.result;
             }

@@ -42,6 +42,7 @@ use super::opportunity::{Opportunity, Tail};
 use super::simplification::zero_test;
 use super::specialisation::{Outcome, Specialisation, copies_itself};
 use super::table::Table;
+use crate::compact_sort::CompactSort;
 use crate::flow::Definition;
 use crate::ir::{Block, Inst, InstData, Op, Opcode, Type};
 use crate::machine::OpClass;
@@ -103,7 +104,7 @@ impl<'a> Estimator<'a> {
         self.find_copied_blocks(&gaining)?;
         let mut copied: Vec<Block> = self.inside.keys().collect();
         let tails = self.tails();
-        copied.sort_unstable_by_key(|&block| facts.cfg.position(block));
+        copied.compact_sort_by_key(|&block| facts.cfg.position(block));
         let mut opportunity = Opportunity {
             head,
             start,

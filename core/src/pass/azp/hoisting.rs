@@ -35,6 +35,7 @@ use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 
 use super::facts::Facts;
+use crate::compact_sort::CompactSort;
 use crate::flow::{Definition, Value};
 use crate::ir::{Block, Inst, Op, Reg};
 
@@ -118,7 +119,7 @@ impl<'a> Hoisting<'a> {
                 }
             }
         }
-        insts.sort_by_key(|&inst| {
+        insts.compact_sort_by_key(|&inst| {
             let block = func.inst_block(inst);
             (block.map(|block| cfg.position(block)), self.facts.place(inst))
         });

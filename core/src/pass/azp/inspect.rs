@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use super::survey::{Effect, Estimate, Survey, Surveyed, survey};
+use crate::compact_sort::CompactSort;
 use crate::inspect::{
     Anchor, Cell, Column, ColumnKind, Inspection, Key, Look, Mark, Note, Request, Row, Table, Verdict,
 };
@@ -93,7 +94,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
     let chosen = request.choices.get(CANDIDATE).and_then(|value| value.parse().ok()).or(best);
     let Survey { has_profile, mut candidates, effect, .. } =
         survey(position.module, position.func, settings, round as i64, chosen);
-    candidates.sort_by(|a, b| order(a, b, best));
+    candidates.compact_sort_by(|a, b| order(a, b, best));
     let func = position.function();
     let rows = candidates.iter().take(MOST_CANDIDATES);
     let rows = rows.map(|candidate| row(func, candidate, best, chosen)).collect();

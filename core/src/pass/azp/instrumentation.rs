@@ -39,6 +39,7 @@ use smallvec::SmallVec;
 use super::candidates::{Scalar, scalars};
 use super::facts::Facts;
 use super::simplification::{has_zero_comparison, has_zero_test, is_predicate, zero_test};
+use crate::compact_sort::CompactSort;
 use crate::edit::Rewrite;
 use crate::flow::Elements;
 use crate::ir::{
@@ -99,7 +100,9 @@ pub(super) fn counted(facts: &Facts<'_>) -> Vec<Counted> {
         }
     }
     let ranks: BTreeMap<Block, usize> = func.block_order().zip(0..).collect();
-    found.sort_by_key(|it| (func.inst_block(it.last).map(|block| ranks[&block]), facts.place(it.last), it.number));
+    found.compact_sort_by_key(|it| {
+        (func.inst_block(it.last).map(|block| ranks[&block]), facts.place(it.last), it.number)
+    });
     found
 }
 

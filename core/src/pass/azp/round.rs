@@ -27,6 +27,7 @@ use super::opportunity::{Opportunity, Refusal};
 use super::rules::Rules;
 use super::transformation::Plan;
 use super::zero_profile::{checked_writes, sorted};
+use crate::compact_sort::CompactSort;
 use crate::ir::Function;
 use crate::trace::Remark;
 use crate::view::View;
@@ -90,7 +91,7 @@ impl Round {
         let (mut found, filtered) = candidates(&facts, rules.p_thresh);
         let known = checked_writes(&facts.values, &facts.checks);
         let (mut checked, mut too_large, mut judged) = (Vec::new(), Vec::new(), Vec::new());
-        found.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+        found.compact_sort_by(|a, b| b.probability.total_cmp(&a.probability));
         let most_steps = STEPS + STEPS_OF_INST * facts.func.inst_count();
         for candidate in found {
             if known.contains(&sorted(candidate.writes.clone())) {
@@ -106,9 +107,9 @@ impl Round {
                 None => too_large.push(candidate),
             }
         }
-        judged.sort_by_key(|judged| judged.candidate.number);
-        checked.sort_by_key(|candidate| candidate.number);
-        too_large.sort_by_key(|candidate| candidate.number);
+        judged.compact_sort_by_key(|judged| judged.candidate.number);
+        checked.compact_sort_by_key(|candidate| candidate.number);
+        too_large.compact_sort_by_key(|candidate| candidate.number);
         let chosen = choice.among(rules, &judged);
         let plan = chosen.filter(|_| number <= rules.limit).and_then(|chosen| {
             let Judged { candidate, hoist, .. } = &judged[chosen];

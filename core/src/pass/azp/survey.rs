@@ -23,6 +23,7 @@ use super::remarks::{applied, checked, filtered_out, limited, refused, too_large
 use super::round::{Choice, Judged, Round};
 use super::rules::Rules;
 use super::specialisation::Outcome;
+use crate::compact_sort::CompactSort;
 use crate::ir::{Func, Inst, Module, Reg};
 use crate::pass::Settings;
 use crate::trace::{NoTrace, Remark, RemarkKind};
@@ -120,7 +121,7 @@ pub fn survey(module: &Module, func: Func, settings: &Settings, round: i64, want
     let judged = found.judged.iter().find(|judged| Some(judged.candidate.number) == wanted);
     let effect = judged.map(|judged| effect(&mut view, &rules, judged));
     let mut candidates = surveyed(&view, &rules, &found);
-    candidates.sort_by_key(|candidate| candidate.number);
+    candidates.compact_sort_by_key(|candidate| candidate.number);
     Survey { has_profile: true, candidates, best, effect }
 }
 

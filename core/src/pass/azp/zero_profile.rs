@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use hashbrown::HashMap;
 
 use super::candidates::Writes;
+use crate::compact_sort::CompactSort;
 use crate::flow::{Definition, Elements, Value, Values};
 use crate::ir::{Block, Cmp, Combine, Function, Inst, InstData, Op, Operand, Profile, Reg, ZeroEntry, ZeroWrite};
 
@@ -93,7 +94,7 @@ impl ZeroProfile {
 
 /// Writes in ascending order, each once.
 pub(super) fn sorted(mut writes: Writes) -> Writes {
-    writes.sort_unstable();
+    writes.compact_sort();
     writes.dedup();
     writes
 }

@@ -16,6 +16,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::alias::{AliasAnalysis, Effect, Moment, Relation};
+use crate::compact_sort::CompactSort;
 use crate::ir::{Block, Function, Guard, Inst, InstData, Op, Opcode, Operand, Reg, Space};
 
 /// Accesses in front of a load that are compared with it.
@@ -30,7 +31,7 @@ impl Key {
     pub fn of(data: &InstData) -> Key {
         let mut args = data.args.to_vec();
         if data.opcode.op.is_commutative() && args.len() >= 2 {
-            args[..2].sort_unstable();
+            args[..2].compact_sort();
         }
         Key(data.opcode, data.guard, args)
     }

@@ -43,6 +43,7 @@ use super::gvn_cse::numbering::Options;
 use super::gvn_cse::numbers::ValueNumbers;
 use super::gvn_cse::scoped::ScopedStacks;
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
+use crate::compact_sort::CompactSort;
 use crate::edit::Rewrite;
 use crate::flow::{Definition, Value, Values};
 use crate::graph::Cfg;
@@ -232,7 +233,7 @@ impl Registers {
     /// Does a register hold what was to be copied now that writes have gone away?
     fn allow_more(&mut self) -> bool {
         let mut regs: Vec<Reg> = self.gone.keys().map(|&value| self.values.reg(value)).collect();
-        regs.sort_unstable();
+        regs.compact_sort();
         regs.dedup();
         let refused = core::mem::take(&mut self.refused);
         refused.iter().any(|refused| regs.binary_search(&refused.reg).is_ok() && self.holds(refused))

@@ -19,6 +19,7 @@ use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
+use crate::compact_sort::CompactSort;
 use crate::ir::{Block, Flags, Function, Inst, Module, Reg};
 use crate::pass::support::path_guided::memory::{Memory, Reads};
 use crate::pass::support::path_guided::nodes::{Node, Nodes};
@@ -191,7 +192,7 @@ impl Accesses {
                 crossing.push(touches.reg);
             }
         }
-        found.sort_unstable_by_key(|touches| touches.reg);
+        found.compact_sort_by_key(|touches| touches.reg);
     }
 
     /// Registers that the last access of a node to them writes.

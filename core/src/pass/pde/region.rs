@@ -34,6 +34,7 @@ use smallvec::{SmallVec, smallvec};
 use super::accesses::{Accesses, NOWHERE};
 use super::liveness::LiveRange;
 use super::statements::Statement;
+use crate::compact_sort::CompactSort;
 use crate::ir::Inst;
 use crate::pass::support::path_guided::nodes::{Node, Nodes};
 use crate::pass::support::path_guided::path_sets::{add, are_disjoint};
@@ -241,7 +242,7 @@ impl Region {
     /// Sorts the members and lists their neighbours.
     fn connect(&mut self, nodes: &Nodes) {
         let Region { members, before, next, place_of, .. } = self;
-        members.sort_unstable_by_key(|member| member.node);
+        members.compact_sort_by_key(|member| member.node);
         members.iter().enumerate().for_each(|(place, member)| place_of[member.node] = place as u32);
         before.clear();
         next.clear();

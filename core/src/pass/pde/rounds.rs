@@ -40,6 +40,7 @@ use super::plan::{Notes, Plan, Planner, Scratch};
 use super::remarks::{Refusal, applied, infrequent, more_rounds, no_profile};
 use super::stalls::Stalls;
 use super::statements::{Catalogue, FrequentNodes, Statement};
+use crate::compact_sort::CompactSort;
 use crate::ir::{Function, Inst, Type, WarpCounts};
 use crate::pass::support::path_guided::nodes::{Node, Nodes};
 use crate::pass::support::path_guided::paths::Paths;
@@ -173,7 +174,7 @@ impl Rounds {
                 refused.extend(refusals.iter().map(|refusal| (statement.order(), first.inst, refusal)));
             }
         }
-        refused.sort_by_key(|&(order, ..)| order);
+        refused.compact_sort_by_key(|&(order, ..)| order);
         for (_, inst, refusal) in refused {
             view.miss(|func| refusal.remark(func, &instruction_text(module, func, inst)));
         }
@@ -207,7 +208,7 @@ impl Rounds {
         let mut claims = Claims::new(accesses.registers(), nodes.len());
         let mut conflicting: Vec<u32> = Vec::new();
         let mut numbers = taken.numbers;
-        numbers.sort_unstable_by_key(|&number| statements[number as usize].order());
+        numbers.compact_sort_by_key(|&number| statements[number as usize].order());
         for number in numbers {
             let statement = &statements[number as usize];
             let mut notes = Notes::default();
@@ -248,14 +249,14 @@ impl Rounds {
         view.let_profiles_follow();
         let func = view.func();
         let mut scanned: Vec<Node> = plans.iter().flat_map(|plan| plan.touched.iter().copied()).collect();
-        scanned.sort_unstable();
+        scanned.compact_sort();
         scanned.dedup();
         // A register that is live between nodes for the first time may have statements in other
         // nodes.
         for reg in self.accesses.update(func, &self.nodes, &scanned) {
             scanned.extend(self.accesses.writers(reg).map(|(node, _)| node));
         }
-        scanned.sort_unstable();
+        scanned.compact_sort();
         scanned.dedup();
         scanned.into_iter().for_each(|node| self.catalogue.renew(func, &self.accesses, node));
         for plan in plans {

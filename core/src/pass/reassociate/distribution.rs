@@ -29,6 +29,7 @@ use alloc::vec::Vec;
 use super::block_uses::Slot;
 use super::rebuild::put_before;
 use super::trees::{Forest, FreeInst, Leaf, MAX_LEAVES, Value, multiply_add, registers};
+use crate::compact_sort::CompactSort;
 use crate::edit::Rewrite;
 use crate::ir::{Inst, Op, Opcode, Operand};
 
@@ -148,7 +149,7 @@ pub fn find(forest: &mut Forest<'_>, root: Slot) -> Result<Distribution, Hindran
     if factors.len() < 2 {
         return Err(Hindrance::NoFactor);
     }
-    factors.sort_by_key(|(factor, index, _)| (factor.value, factor.definition.expand(), *index));
+    factors.compact_sort_by_key(|(factor, index, _)| (factor.value, factor.definition.expand(), *index));
     let groups = factors.chunk_by(|a, b| a.0 == b.0);
     // The first of the largest groups.
     let group = groups.rev().max_by_key(|group| group.len()).filter(|group| group.len() > 1);
@@ -175,7 +176,7 @@ pub fn find(forest: &mut Forest<'_>, root: Slot) -> Result<Distribution, Hindran
     // The root adds the product as a `mad`, or computes it if there is nothing else to add.
     let is_left_to_root = if rest.is_empty() { products.is_empty() } else { sum.has_mad };
     let mut slots = multiplications;
-    sum.nodes.sort_unstable();
+    sum.nodes.compact_sort();
     slots.append(&mut sum.nodes);
     let multiplied = others.len() - usize::from(is_left_to_root);
     let (early, late) = slots.split_at_checked(multiplied).ok_or(Hindrance::NoFactor)?;
@@ -183,7 +184,7 @@ pub fn find(forest: &mut Forest<'_>, root: Slot) -> Result<Distribution, Hindran
     let early: Vec<FreeInst> = early.iter().map(|&slot| forest.free_inst(slot, root, &read)).collect();
     // The late instructions read the result of the early ones.
     read.extend(early.iter().filter_map(|free| free.reg));
-    read.sort_unstable();
+    read.compact_sort();
     let late: Vec<FreeInst> = late.iter().map(|&slot| forest.free_inst(slot, root, &read)).collect();
     let values = |leaves: Vec<Leaf>| leaves.into_iter().map(|leaf| leaf.value).collect();
     slots.push(root);

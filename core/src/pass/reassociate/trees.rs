@@ -33,6 +33,7 @@ use smallvec::SmallVec;
 
 use super::block_uses::{BlockUses, Slot};
 use super::ranks::{Rank, Ranks};
+use crate::compact_sort::CompactSort;
 use crate::ir::{Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Special, Symbol, Type};
 use crate::sim::evaluate;
 
@@ -320,7 +321,7 @@ impl Forest<'_> {
             _ => {}
         }
         let mut leaves = tree.leaves.clone();
-        leaves.sort_by_key(|leaf| self.rank(leaf));
+        leaves.compact_sort_by_key(|leaf| self.rank(leaf));
         self.cancel(tree.opcode, &mut leaves);
         self.fold(tree.opcode, &mut leaves);
         if tree.leans_left && leaves == tree.leaves {
@@ -441,7 +442,7 @@ impl Forest<'_> {
     pub fn free_insts(&self, tree: &Tree, read: &[Reg]) -> SmallVec<[FreeInst; 8]> {
         let is_free = |&node: &Slot| self.owners[node] == Owner::Tree(tree.root);
         let mut nodes: SmallVec<[Slot; 8]> = tree.nodes.iter().copied().filter(is_free).collect();
-        nodes.sort_unstable();
+        nodes.compact_sort();
         nodes.into_iter().map(|node| self.free_inst(node, tree.root, read)).collect()
     }
 
@@ -483,7 +484,7 @@ impl Forest<'_> {
 /// The registers of leaves, sorted.
 pub fn registers(leaves: &[Leaf]) -> SmallVec<[Reg; 8]> {
     let mut read: SmallVec<[Reg; 8]> = leaves.iter().filter_map(|leaf| leaf.value.as_reg()).collect();
-    read.sort_unstable();
+    read.compact_sort();
     read
 }
 

@@ -72,6 +72,7 @@ use alloc::vec::Vec;
 
 use super::if_convert::{LANES, resident_warps};
 use super::{FAULTING_KNOB, Inspector, Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
+use crate::compact_sort::CompactSort;
 use crate::ir::{Block, WarpCounts};
 use crate::machine::Machine;
 use crate::query::{
@@ -292,7 +293,7 @@ fn divergent_branches(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant
         "profile" => measured_branches(view, knobs.number("divergence_threshold")),
         _ => view.divergence().divergent_branches().collect(),
     };
-    blocks.sort_unstable();
+    blocks.compact_sort();
     blocks
 }
 

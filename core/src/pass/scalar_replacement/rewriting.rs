@@ -32,6 +32,7 @@ use super::copies::{compute, copy, copy_after, copy_before};
 use super::cost::Bill;
 use super::guarded::Guarded;
 use super::refusals::point_text;
+use crate::compact_sort::CompactSort;
 use crate::edit::Rewrite;
 use crate::ir::{Block, Function, Inst, Reg};
 use crate::query::{
@@ -421,7 +422,7 @@ fn rounds(shifted: u64) -> &'static str {
 /// "`a`, `b` and `c`".
 fn listed(func: &Function, blocks: &[Block]) -> String {
     let mut names: Vec<String> = blocks.iter().map(|&block| format!("`{}`", func.blocks[block].name)).collect();
-    names.sort();
+    names.compact_sort();
     names.dedup();
     match names.split_last() {
         None => String::from("nowhere"),

@@ -24,6 +24,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use smallvec::SmallVec;
 
 use super::region::Lanes;
+use crate::compact_sort::CompactSort;
 use crate::ir::{Few, Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::pass::support::path_guided::memory::{Memory, may_be_repeated};
 use crate::pass::support::path_guided::nodes::{Node, Nodes};
@@ -162,7 +163,7 @@ impl Expressions {
             expression.sources.iter().map(move |&source| (source, lane)).collect::<SmallVec<[_; 4]>>()
         };
         let mut changes: Vec<(Source, Lanes)> = batch.iter().flat_map(of).collect();
-        changes.sort_unstable();
+        changes.compact_sort();
         for one in changes.chunk_by(|(one, _), (other, _)| one == other) {
             let lanes = one.iter().fold(0, |all, (_, lane)| all | lane);
             self.writers[one[0].0].iter().for_each(|&node| visit(node as Node, lanes));
@@ -207,7 +208,7 @@ impl Expressions {
 impl Expression {
     fn new(func: &Function, first: &InstData, tracks: Option<impl Iterator<Item = usize>>) -> Expression {
         let mut sources: SmallVec<[Source; 4]> = first.uses().iter().map(|reg: &Reg| reg.index()).collect();
-        sources.sort_unstable();
+        sources.compact_sort();
         sources.dedup();
         sources.extend(tracks.into_iter().flatten().map(|track| func.regs.len() + track));
         let (opcode, args, control) = (without_speculation(first.opcode), first.args.clone(), first.control.clone());

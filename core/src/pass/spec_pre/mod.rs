@@ -56,6 +56,7 @@ pub use inspect::survey;
 use alloc::vec::Vec;
 
 use super::{FAULTING_KNOB, Inspector, Knob, KnobKind, Pass, PassError, PassInfo, Settings};
+use crate::compact_sort::CompactSort;
 use crate::ir::{Function, Inst, WarpCounts};
 use crate::machine::Machine;
 use crate::pass::support::last_assignment::has_doubtful_reads;
@@ -185,7 +186,7 @@ impl Elimination {
             waiting.clear();
             waiting.extend(round.changed.iter().filter(|_| self.paths.is_some()));
             waiting.extend(round.counting_jumps.iter().filter(|_| round.has_split));
-            waiting.sort_unstable();
+            waiting.compact_sort();
             waiting.dedup();
         }
         match &self.paths {

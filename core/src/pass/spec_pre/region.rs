@@ -25,6 +25,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use crate::compact_sort::CompactSort;
 use crate::pass::support::path_guided::nodes::{Node, Nodes};
 
 /// A set of expressions, one bit each.
@@ -236,7 +237,7 @@ impl Region {
             }
         }
         inserted.retain(|&(_, lanes)| lanes != 0);
-        inserted.sort_unstable();
+        inserted.compact_sort();
         inserted.dedup_by(|(node, lanes), (kept, all)| {
             let is_same = node == kept;
             *all |= if is_same { *lanes } else { 0 };

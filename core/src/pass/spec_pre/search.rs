@@ -25,6 +25,7 @@ use core::cmp::Reverse;
 
 use super::expressions::{Expression, Expressions};
 use super::region::{Lanes, Member, NONE, Region};
+use crate::compact_sort::CompactSort;
 use crate::pass::support::path_guided::nodes::{Node, Nodes};
 
 /// Expressions are not changed whose search has not ended when more nodes have been found.
@@ -111,7 +112,7 @@ impl Search {
         });
         let too_large = self.find_wanted(nodes, sites().map(|(_, site)| site.node), &mut found);
         self.find_reached(nodes, sites().map(|(_, site)| site.node), too_large);
-        found.sort_unstable();
+        found.compact_sort();
         found.dedup();
         let region = self.collect(nodes, &found);
         found.into_iter().for_each(|node| self.marks[node] = Marks::default());

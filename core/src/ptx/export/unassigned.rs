@@ -24,6 +24,7 @@ use alloc::vec::Vec;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 
+use crate::compact_sort::CompactSort;
 use crate::ir::{Block, Function, Guard, InstData, Op, Operand, Reg};
 
 /// The registers, in rising order, without parameters.
@@ -32,8 +33,8 @@ pub fn may_be_read_unassigned(func: &Function) -> Vec<Reg> {
     let mut exposures = Exposures::new(func);
     func.block_order().for_each(|block| exposures.block(func, block));
     let Exposures { mut reads, mut assigned_in, .. } = exposures;
-    reads.sort_unstable();
-    assigned_in.sort_unstable();
+    reads.compact_sort();
+    assigned_in.compact_sort();
     let mut regs: Vec<Reg> = reads.iter().map(|(reg, _)| *reg).collect();
     regs.dedup();
     let mut search = Search { func, assigned: vec![0; func.blocks.len()], unassigned: vec![0; func.blocks.len()] };
@@ -241,7 +242,7 @@ mod tests {
         );
         let expected: Vec<String> = (0..200).filter(|at| at % 3 != 0).map(|at| format!("x{at}")).collect();
         let mut names = found(&body);
-        names.sort_by_key(|name| name[1..].parse::<usize>().expect("a number"));
+        names.compact_sort_by_key(|name| name[1..].parse::<usize>().expect("a number"));
         assert_eq!(names, expected);
     }
 

@@ -56,6 +56,7 @@ mod unassigned;
 pub use unassigned::start_at_zero;
 
 use super::syntax::{File, Function as Source, Initial, Inst, Name, Number, OperandKind, Statement, Variable};
+use crate::compact_sort::CompactSort;
 use crate::ir::{
     Control, Declaration, Func, FuncKind, Function, Global, GlobalData, InitialAddress, Item, Module, NameSpace, Op,
     Operand, ParamType, Reference, Reg, Space, Span, Type,
@@ -185,7 +186,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
         }
     }
     mark_textures(&mut module);
-    positions.sort_by_key(|&(start, _)| start);
+    positions.compact_sort_by_key(|&(start, _)| start);
     module.items = positions.into_iter().map(|(_, item)| item).collect();
     module
 }

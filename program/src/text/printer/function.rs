@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use smallvec::SmallVec;
 
+use crate::compact_sort::CompactSort;
 use crate::ir::{
     Block, CommentAnchor, Func, FuncKind, Function, Profile, Reg, Type, WarpEntry, Write, ZeroNames, ZeroWrite,
 };
@@ -121,7 +122,7 @@ impl Printer<'_> {
                 surprising.push((ty, reg));
             }
         }
-        surprising.sort_unstable();
+        surprising.compact_sort();
         for ty in Type::ALL {
             let anchor = CommentAnchor::Registers(ty);
             let regs: Vec<&str> =

@@ -20,6 +20,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use self::survey::{Detail, Join, JoinVerdict, Question, Survey, Surveyed, Times, Weighed, survey};
+use crate::compact_sort::CompactSort;
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Block, Function, Inst, Module};
 use crate::pass::support::path_guided::inspect::words::{name, sign, together, warp_cycles};
@@ -141,7 +142,7 @@ impl SinkReport<'_> {
             _ => 3,
         };
         let mut all: Vec<&Surveyed> = self.found.statements.iter().collect();
-        all.sort_by_key(|surveyed| rank(surveyed));
+        all.compact_sort_by_key(|surveyed| rank(surveyed));
         let row = |surveyed: &Surveyed| StatementRow {
             insts: surveyed.occurrences.clone(),
             text: self.text(surveyed.occurrences[0]),

@@ -25,6 +25,7 @@ use super::super::statements::{Catalogue, FrequentNodes, Statement, may_sink};
 use super::survey::{
     Detail, Flooded, Join, JoinVerdict, Landed, Position, Predicate, Printed, Question, Survey, Surveyed, Weighed,
 };
+use crate::compact_sort::CompactSort;
 use crate::ir::{Func, Function, Inst, Module, WarpCounts};
 use crate::pass::Settings;
 use crate::pass::support::path_guided::inspect::PointSets;
@@ -66,7 +67,7 @@ pub(super) fn with_planner<T>(
     let nodes = Nodes::of(&cfg, func);
     let accesses = Accesses::of(module, func, &nodes);
     let mut statements = Catalogue::of(func, &accesses, nodes.len(), true).into_statements();
-    statements.sort_by_key(Statement::order);
+    statements.compact_sort_by_key(Statement::order);
     let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
     let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
     let frequent = rules.frequent(paths.as_ref(), warps.as_deref());
@@ -347,7 +348,7 @@ impl Surveyor<'_> {
                 is_dead: occurrence.is_none() && member.is_dead,
             });
         }
-        flood.sort_by_key(|flooded| flooded.wave);
+        flood.compact_sort_by_key(|flooded| flooded.wave);
         flood
     }
 

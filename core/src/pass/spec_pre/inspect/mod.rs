@@ -17,6 +17,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use self::survey::{Branch, BranchVerdict, Detail, Question, Survey, Surveyed, Weighed, survey};
+use crate::compact_sort::CompactSort;
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Block, Function, Inst, Module};
 use crate::pass::support::path_guided::inspect::words::{name, names, sign, together, warp_cycles};
@@ -152,7 +153,7 @@ impl HoistReport<'_> {
         };
         let mut all: Vec<&Surveyed> =
             self.found.redundancies.iter().filter(|surveyed| !surveyed.evaluations.is_empty()).collect();
-        all.sort_by_key(|surveyed| rank(surveyed));
+        all.compact_sort_by_key(|surveyed| rank(surveyed));
         let row = |surveyed: &Surveyed| StatementRow {
             insts: surveyed.evaluations.clone(),
             text: self.expression(surveyed.evaluations[0]),

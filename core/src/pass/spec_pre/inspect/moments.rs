@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 
 use super::HoistReport;
 use super::survey::{Branch, BranchVerdict, Detail, Position, Surveyed};
+use crate::compact_sort::CompactSort;
 use crate::graph::Cfg;
 use crate::inspect::{Anchor, Look, Mark, Moment};
 use crate::ir::{Block, Function, Inst};
@@ -155,7 +156,7 @@ impl HoistReport<'_> {
             wave += 1;
             for (block, is_speculative) in core::mem::take(&mut next) {
                 let mut from: Vec<Block> = cfg.predecessors(block).to_vec();
-                from.sort_unstable();
+                from.compact_sort();
                 from.dedup();
                 for before in from.into_iter().filter(|&before| cfg.is_reachable(before)) {
                     let is_speculative = is_speculative || is_enabled(before);

@@ -37,6 +37,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use super::nodes::{Node, Nodes};
+use crate::compact_sort::CompactSort;
 use crate::ir::{Block, Function, Profile};
 
 /// A path is divided into at most so many parts, if counts allow.
@@ -204,7 +205,7 @@ impl Dealer {
             here.push(Bundle { number: self.number(), executions: beginning, least, last: NONE, length: 0 });
         }
         // The greatest first; what is equal in an order that does not know how it came.
-        here.sort_by_key(|bundle| (Reverse(bundle.executions), mixed(bundle.number, node)));
+        here.compact_sort_by_key(|bundle| (Reverse(bundle.executions), mixed(bundle.number, node)));
         here.truncate(self.most_followed);
         for bundle in &mut here {
             bundle.length += 1;
@@ -235,7 +236,7 @@ impl Dealer {
             let mut left = u128::from(bundle.executions);
             let due = |way: usize, given: u128| (dealt * wanted[way] / come).saturating_sub(given);
             parts.fill(0);
-            order.sort_by_key(|&way| (Reverse(due(way, given[way])), way));
+            order.compact_sort_by_key(|&way| (Reverse(due(way, given[way])), way));
             for &way in &order {
                 let part = due(way, given[way]).min(left);
                 if part < u128::from(bundle.least) {
@@ -269,7 +270,7 @@ impl Dealer {
 
     /// The paths that have come to an end.
     fn paths(mut self) -> Vec<(Vec<Node>, u64)> {
-        self.ended.sort_by_key(|bundle| Reverse(bundle.executions));
+        self.ended.compact_sort_by_key(|bundle| Reverse(bundle.executions));
         let mut length = 0;
         let kept = self.ended.iter().take_while(|bundle| {
             length += bundle.length as usize;
@@ -286,7 +287,7 @@ impl Dealer {
             (path, bundle.executions)
         };
         let mut paths: Vec<(Vec<Node>, u64)> = kept.map(nodes_of).collect();
-        paths.sort_by(|(a, many), (b, others)| others.cmp(many).then_with(|| a.cmp(b)));
+        paths.compact_sort_by(|(a, many), (b, others)| others.cmp(many).then_with(|| a.cmp(b)));
         paths
     }
 }
@@ -299,7 +300,7 @@ fn in_proportion(number: u128, counts: &[u64], sum: u128) -> Vec<u128> {
     let missing = number - parts.iter().sum::<u128>();
     if missing > 0 {
         let mut order: Vec<usize> = (0..counts.len()).collect();
-        order.sort_by_key(|&way| (Reverse(exact(way) % sum), way));
+        order.compact_sort_by_key(|&way| (Reverse(exact(way) % sum), way));
         order.into_iter().take(missing as usize).for_each(|way| parts[way] += 1);
     }
     parts

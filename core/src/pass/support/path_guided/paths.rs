@@ -22,6 +22,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use super::estimate::Estimate;
 use super::nodes::{Node, Nodes};
 use super::path_sets::{PathSets, are_disjoint, is_none};
+use crate::compact_sort::CompactSort;
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Profile};
 use crate::trace::{Fact, Remark};
@@ -203,7 +204,7 @@ fn declared<'f>(func: &'f Function, nodes: &Nodes) -> Vec<Executed<'f>> {
     // What is equally frequent has the order of its nodes, which is the same when an edge is split,
     // as that of blocks is not: or else other paths would be frequent then, and what was refused
     // would gain.
-    executed.sort_by(|a, b| b.frequency.cmp(&a.frequency).then_with(|| a.nodes.cmp(&b.nodes)));
+    executed.compact_sort_by(|a, b| b.frequency.cmp(&a.frequency).then_with(|| a.nodes.cmp(&b.nodes)));
     executed
 }
 

@@ -18,6 +18,7 @@ use alloc::vec::Vec;
 use super::declare::declared_in;
 use super::words::plain_names;
 use super::{DecisionPoint, PATH, SetColumn};
+use crate::compact_sort::CompactSort;
 use crate::inspect::{Anchor, Cell, Column, ColumnKind, Entry, Look, Note, Offer, Request, Row, Strand, Table};
 use crate::ir::{Block, Function, Profile};
 use crate::pass::InspectedPosition;
@@ -202,7 +203,7 @@ fn in_order(func: &Function, mut paths: Vec<(Vec<Block>, u64)>) -> Vec<(Vec<Bloc
             .flatten()
             .map(|(blocks, _)| blocks)
             .collect();
-        paths.sort_by_key(|(blocks, _)| declared.iter().position(|path| *path == blocks));
+        paths.compact_sort_by_key(|(blocks, _)| declared.iter().position(|path| *path == blocks));
     }
     paths
 }
