@@ -54,7 +54,7 @@ fn compile(binaries: &[&str], draft: bool) -> Result<PathBuf> {
         let mut cargo = tools::cargo();
         cargo.args(["build", "--quiet", "--locked", "--target", setup::WASM, "--profile", profile]);
         // Both packages even for one's binary: features, and with them the compiled crates, stay the same.
-        cargo.args(["--package", "warpscope-web", "--package", "warpscope-engine"]);
+        cargo.args(["--package", "warpscope-web", "--package", "warpscope-modules"]);
         for binary in binaries {
             cargo.args(["--bin", binary]);
         }

@@ -15,7 +15,6 @@ mod simulation;
 mod sources;
 mod trial;
 mod view;
-pub mod worker;
 mod zeros;
 
 use message::{Bench, Look, Print, Request, Response};

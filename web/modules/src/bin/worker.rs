@@ -1,16 +1,16 @@
-//! A worker of the page: reads a numbered request, posts the numbered response.
+//! The page's worker: reads numbered requests and posts numbered responses. The page starts it with the first question
+//! that a hand or a link asks.
 
 use std::cell::RefCell;
 
 use js_sys::Uint8Array;
+use warpscope_engine::Engine;
+use warpscope_engine::message::{Numbered, READY, Request, wire};
 use wasm_bindgen::prelude::*;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
-use crate::Engine;
-use crate::message::{Numbered, READY, Request, wire};
-
 /// Answers until the page ends the worker.
-pub fn serve() {
+fn main() {
     console_error_panic_hook::set_once();
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
     let engine = RefCell::new(Engine::new(now));
