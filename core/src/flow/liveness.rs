@@ -8,22 +8,20 @@
 //! A definition under a guard does not end a life: lanes where the guard is false keep the old value. An instruction
 //! with several destinations defines all of them after it has read its operands.
 //!
-//! 1. For each block, collect the registers that it reads before it writes them, and those that it writes first.
-//! 2. At its end those are live that are live at the start of a successor; at its start those that it reads, and those
-//!    that are live at its end and that it does not write.
-//! 3. Sweep over the blocks in postorder, until no block's successors have changed since its visit.
+//! 1. For each register, collect the blocks that read it before they write it, and those that write it.
+//! 2. From each block that reads it, walk to predecessors: the register is live at the block's start and at their ends.
+//! 3. Stop at blocks that write it, and where it is live already.
 //!
-//! Cost: facts are sorted lists of registers, since most registers live for a few blocks only. Time and space are about
-//! the sum of all live ranges, counted in blocks, times the depth of loops.
+//! Cost: facts are sorted lists of registers, since most registers live for a few blocks only. Time and space are the
+//! sum of all live ranges, counted in blocks.
 //!
-//! Source: J. Kam, J. Ullman, Global data flow analysis and iterative algorithms, JACM 1976.
+//! Source: B. Boissinot, F. Brandner, A. Darte, B. Dupont de Dinechin, F. Rastello, Computing Liveness Sets for
+//! SSA-Form Programs, INRIA RR-7503, 2011: by variable.
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::mem;
 use cranelift_entity::EntityRef;
 
-use crate::compact_sort::CompactSort;
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, Reg};
 
@@ -39,58 +37,41 @@ pub struct Liveness {
 impl Liveness {
     /// The liveness of a function's registers.
     pub fn compute(func: &Function, cfg: &Cfg) -> Liveness {
-        // Only registers that some block reads before it writes them are ever live between blocks.
-        let mut written_in = vec![None; func.regs.len()];
-        let mut is_exposed = vec![false; func.regs.len()];
+        let none = || vec![Vec::new(); func.regs.len()];
+        let (mut reads, mut writes): (Vec<Vec<Block>>, Vec<Vec<Block>>) = (none(), none());
         for &block in cfg.reverse_postorder() {
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
-                data.for_each_use(|reg| is_exposed[reg.index()] |= written_in[reg.index()] != Some(block));
-                if data.guard.is_none() {
-                    data.dsts.iter().for_each(|reg| written_in[reg.index()] = Some(block));
-                }
-            }
-        }
-        let none = || vec![Vec::new(); cfg.block_count()];
-        let (mut read, mut written) = (none(), none());
-        // What the instructions of the block from here on do: the last word is the first instruction's.
-        let mut last_word: Vec<Option<bool>> = vec![None; func.regs.len()];
-        let mut touched = Vec::new();
-        for &block in cfg.reverse_postorder() {
-            for inst in func.block_insts(block).rev() {
-                step_back(func, inst, |reg, is_read| {
-                    if is_exposed[reg.index()] && last_word[reg.index()].replace(is_read).is_none() {
-                        touched.push(reg);
+                data.for_each_use(|reg| {
+                    if writes[reg.index()].last() != Some(&block) {
+                        reads[reg.index()].push(block);
                     }
                 });
-            }
-            touched.compact_sort();
-            for reg in touched.drain(..) {
-                match last_word[reg.index()].take() {
-                    Some(true) => read[block.index()].push(reg),
-                    _ => written[block.index()].push(reg),
+                if data.guard.is_none() {
+                    data.dsts.iter().for_each(|reg| writes[reg.index()].push(block));
                 }
             }
         }
-        let mut liveness = Liveness { at_start: none(), at_end: none() };
-        let mut is_pending = vec![true; cfg.block_count()];
-        let mut has_changed = true;
-        while mem::take(&mut has_changed) {
-            for block in cfg.postorder() {
-                let index = block.index();
-                if !mem::take(&mut is_pending[index]) {
+        let mut liveness =
+            Liveness { at_start: vec![Vec::new(); cfg.block_count()], at_end: vec![Vec::new(); cfg.block_count()] };
+        // By block: the last register visited here that it writes.
+        let mut written = vec![None; cfg.block_count()];
+        for reg in func.regs.keys() {
+            writes[reg.index()].iter().for_each(|block| written[block.index()] = Some(reg));
+            let pending = &mut reads[reg.index()];
+            while let Some(block) = pending.pop() {
+                // Registers rise, so that the last one of a list tells whether this one is in it.
+                if liveness.at_start[block.index()].last() == Some(&reg) {
                     continue;
                 }
-                let mut live = mem::take(&mut liveness.at_end[index]);
-                cfg.successors(block).iter().for_each(|next| add(&mut live, &liveness.at_start[next.index()]));
-                let mut before = live.clone();
-                remove(&mut before, &written[index]);
-                add(&mut before, &read[index]);
-                liveness.at_end[index] = live;
-                if before != liveness.at_start[index] {
-                    liveness.at_start[index] = before;
-                    has_changed = true;
-                    cfg.predecessors(block).iter().for_each(|from| is_pending[from.index()] = true);
+                liveness.at_start[block.index()].push(reg);
+                for &from in cfg.predecessors(block) {
+                    if cfg.is_reachable(from) && liveness.at_end[from.index()].last() != Some(&reg) {
+                        liveness.at_end[from.index()].push(reg);
+                        if written[from.index()] != Some(reg) {
+                            pending.push(from);
+                        }
+                    }
                 }
             }
         }
@@ -138,29 +119,4 @@ fn step_back(func: &Function, inst: Inst, mut set: impl FnMut(Reg, bool)) {
         data.dsts.iter().for_each(|&reg| set(reg, false));
     }
     data.for_each_use(|reg| set(reg, true));
-}
-
-/// Adds registers to a sorted list.
-fn add(list: &mut Vec<Reg>, others: &[Reg]) {
-    // Mostly nothing is new; that is seen without writing.
-    let mut known = list.iter().peekable();
-    let is_known = |reg: &Reg| {
-        while known.next_if(|known| *known < reg).is_some() {}
-        known.peek() == Some(&reg)
-    };
-    if !others.iter().all(is_known) {
-        list.extend_from_slice(others);
-        // Two rising runs, which a stable sort merges.
-        list.compact_sort();
-        list.dedup();
-    }
-}
-
-/// Removes registers from a sorted list.
-fn remove(list: &mut Vec<Reg>, others: &[Reg]) {
-    let mut others = others.iter().peekable();
-    list.retain(|reg| {
-        while others.next_if(|other| *other < reg).is_some() {}
-        others.peek() != Some(&reg)
-    });
 }
