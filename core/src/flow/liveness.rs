@@ -13,7 +13,8 @@
 //! 3. Stop at blocks that write it, and where it is live already.
 //!
 //! Cost: facts are sorted lists of registers, since most registers live for a few blocks only. Time and space are the
-//! sum of all live ranges, counted in blocks.
+//! sum of all live ranges, counted in blocks. Where many are long, memory limits it: each register visits the lists of
+//! its whole range.
 //!
 //! Source: B. Boissinot, F. Brandner, A. Darte, B. Dupont de Dinechin, F. Rastello, Computing Liveness Sets for
 //! SSA-Form Programs, INRIA RR-7503, 2011: by variable.
@@ -21,6 +22,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
+use smallvec::SmallVec;
 
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, Reg};
@@ -37,13 +39,14 @@ pub struct Liveness {
 impl Liveness {
     /// The liveness of a function's registers.
     pub fn compute(func: &Function, cfg: &Cfg) -> Liveness {
-        let none = || vec![Vec::new(); func.regs.len()];
-        let (mut reads, mut writes): (Vec<Vec<Block>>, Vec<Vec<Block>>) = (none(), none());
+        // Most registers live in one block or two.
+        let none = || vec![SmallVec::<[Block; 2]>::new(); func.regs.len()];
+        let (mut reads, mut writes) = (none(), none());
         for &block in cfg.reverse_postorder() {
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
                 data.for_each_use(|reg| {
-                    if writes[reg.index()].last() != Some(&block) {
+                    if writes[reg.index()].last() != Some(&block) && reads[reg.index()].last() != Some(&block) {
                         reads[reg.index()].push(block);
                     }
                 });
@@ -56,9 +59,8 @@ impl Liveness {
             Liveness { at_start: vec![Vec::new(); cfg.block_count()], at_end: vec![Vec::new(); cfg.block_count()] };
         // By block: the last register visited here that it writes.
         let mut written = vec![None; cfg.block_count()];
-        for reg in func.regs.keys() {
+        for (reg, pending) in func.regs.keys().zip(&mut reads).filter(|(_, reads)| !reads.is_empty()) {
             writes[reg.index()].iter().for_each(|block| written[block.index()] = Some(reg));
-            let pending = &mut reads[reg.index()];
             while let Some(block) = pending.pop() {
                 // Registers rise, so that the last one of a list tells whether this one is in it.
                 if liveness.at_start[block.index()].last() == Some(&reg) {
