@@ -1,5 +1,7 @@
 //! Small questions to the document that a view cannot answer from its state.
 
+use std::cell::Cell;
+
 use gloo::timers::callback::Timeout;
 use gloo::utils::{document, window};
 use wasm_bindgen::JsCast;
@@ -14,9 +16,29 @@ pub fn focus(id: &str) {
     }
 }
 
-/// Moves the focus once the page has drawn what changed.
+thread_local! {
+    /// Number of the last call of [`focus_later`].
+    static LAST_CALL: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Moves the focus once the page has drawn what changed. Only the last call counts, and a focus that
+/// has moved elsewhere since the call stays: the next keys are meant for that element.
 pub fn focus_later(id: String) {
-    Timeout::new(30, move || focus(&id)).forget();
+    let call = LAST_CALL.get().wrapping_add(1);
+    LAST_CALL.set(call);
+    let before = document().active_element();
+    Timeout::new(30, move || {
+        let is_unmoved = is_focus_lost() || document().active_element() == before;
+        if LAST_CALL.get() == call && is_unmoved {
+            focus(&id);
+        }
+    })
+    .forget();
+}
+
+/// Whether no element has the focus, as after the one that had it was removed.
+fn is_focus_lost() -> bool {
+    document().active_element().is_none_or(|element| element.tag_name() == "BODY")
 }
 
 /// Moves the focus to the first element that the selector names, if within a while what has it goes.
@@ -34,7 +56,7 @@ fn focus_if_lost_within(selector: &'static str, looks: u32) {
         return;
     }
     Timeout::new(LOOK_PAUSE_MS, move || {
-        let is_lost = document().active_element().is_none_or(|element| element.tag_name() == "BODY");
+        let is_lost = is_focus_lost();
         match document().query_selector(selector) {
             Ok(Some(element)) if is_lost => {
                 let _ = element.unchecked_ref::<HtmlElement>().focus();

@@ -84,6 +84,19 @@ test("every arrow counts in graph and lines", async (t) => {
   await twoDownOneByOneUp(page, () => page.locator("tr.exact").first().innerText());
 });
 
+test("a focus moved right after an arrow key stays", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  await page.getByTestId("graph").focus();
+  await page.evaluate(() => {
+    document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true, cancelable: true }));
+    document.querySelector("[data-testid=diff]").focus();
+  });
+  // The graph moves the focus to the selected block once that is drawn.
+  await page.locator(".block[aria-current]").waitFor();
+  assert.equal(await settled(() => page.evaluate(() => document.activeElement.dataset.testid)), "diff");
+});
+
 test("every arrow counts in tables of paths, candidates and questions", async (t) => {
   const page = await openPage(t);
   await openSource(page, "pde/figure-5.wir");
