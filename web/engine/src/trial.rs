@@ -95,7 +95,7 @@ mod tests {
         let (none, ssrqp) = (tried(FIGURE_4, "", &[0.0, 1.0]), tried(FIGURE_4, "ssrqp[cost=paper]", &[0.0, 1.0]));
         assert_eq!((none.refused.as_ref(), ssrqp.refused.as_ref()), (None, None));
         assert!(loads(&none, 1) > loads(&none, 0), "lanes that disagree take both sides");
-        assert_eq!(loads(&ssrqp, 0), loads(&ssrqp, 1), "the load stands in front of the branches");
+        assert_eq!(loads(&ssrqp, 0), loads(&ssrqp, 1), "the load is before the branches");
         assert!(loads(&ssrqp, 1) < loads(&none, 1));
         assert!(ssrqp.instructions > none.instructions && ssrqp.graph.blocks.len() == none.graph.blocks.len());
     }
