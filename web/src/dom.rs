@@ -17,15 +17,21 @@ pub fn focus(id: &str) {
 }
 
 thread_local! {
-    /// Number of the last call of [`focus_later`].
+    /// Number of the last call that moves the focus later. Earlier ones no longer count.
     static LAST_CALL: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Moves the focus once the page has drawn what changed. Only the last call counts, and a focus that
-/// has moved elsewhere since the call stays: the next keys are meant for that element.
-pub fn focus_later(id: String) {
+/// Number of a new call that moves the focus later.
+fn begin_call() -> u32 {
     let call = LAST_CALL.get().wrapping_add(1);
     LAST_CALL.set(call);
+    call
+}
+
+/// Moves the focus once the page has drawn what changed. A focus that has moved elsewhere since the
+/// call stays: the next keys are meant for that element.
+pub fn focus_later(id: String) {
+    let call = begin_call();
     let before = document().active_element();
     Timeout::new(30, move || {
         let is_unmoved = is_focus_lost() || document().active_element() == before;
@@ -41,27 +47,30 @@ fn is_focus_lost() -> bool {
     document().active_element().is_none_or(|element| element.tag_name() == "BODY")
 }
 
-/// Moves the focus to the first element that the selector names, if within a while what has it goes.
+/// Moves the focus to the first element that the selector names, if the focused one is removed within a while.
 pub fn focus_if_lost_later(selector: &'static str) {
-    focus_if_lost_within(selector, LOOKS);
+    focus_if_lost_within(selector, LOOKS, begin_call());
 }
 
-/// How often it is looked whether the focus was lost, and the pause between, in milliseconds: what takes the place of what had
-/// it may have to be computed first.
+/// Checks for a lost focus, and the pause between two, in milliseconds: the element that replaces the
+/// focused one may have to be computed first.
 const LOOKS: u32 = 60;
 const LOOK_PAUSE_MS: u32 = 50;
 
-fn focus_if_lost_within(selector: &'static str, looks: u32) {
+fn focus_if_lost_within(selector: &'static str, looks: u32, call: u32) {
     if looks == 0 {
         return;
     }
     Timeout::new(LOOK_PAUSE_MS, move || {
+        if LAST_CALL.get() != call {
+            return;
+        }
         let is_lost = is_focus_lost();
         match document().query_selector(selector) {
             Ok(Some(element)) if is_lost => {
                 let _ = element.unchecked_ref::<HtmlElement>().focus();
             }
-            _ => focus_if_lost_within(selector, looks - 1),
+            _ => focus_if_lost_within(selector, looks - 1, call),
         }
     })
     .forget();
