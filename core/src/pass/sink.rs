@@ -6,30 +6,30 @@
 //! b: st.global.f32 o[i], x        st.global.f32 o[i], x
 //! ```
 //!
-//! 1. Blocks are visited in reverse postorder, so that what has sunk may sink further.
-//! 2. Of each block the instructions are read from the last to the first, so that users move before what they read.
+//! 1. Blocks are visited in reverse postorder, so that an instruction can sink several times.
+//! 2. Of each block the instructions are read from the last to the first, so that users move
+//!    before the definitions that they read.
 //! 3. An instruction moves if it is pure and unguarded, no later instruction of its block touches
-//!    what it writes or writes what it reads, and its result is live into exactly one successor,
-//!    which control enters from this block only.
+//!    its result or writes its operands, and one of several successors, which control enters from
+//!    this block only, dominates all uses of its result.
 //! 4. It becomes the first instruction there.
 //!
-//! Sound because the lanes that enter the successor come from this block, with the same operands;
-//! no other path reads the result. It runs no more often than before, as such a successor begins no
-//! loop.
+//! Sound because the lanes that enter the successor come from this block, with the same operands,
+//! and every path to a use leads through the successor. It runs no more often than before, as a
+//! block with one predecessor begins no loop.
 //!
-//! Cost: that of liveness, and each instruction times those after it in its block. Limit: an instruction with more than
-//! [`MOST_LATER`] after it stays.
+//! Cost: linear in uses times the depth of sinking, and each instruction times those after it in
+//! its block. Limit: an instruction with more than [`MOST_LATER`] after it stays.
 //!
 //! Source: Muchnick, section 13.5; LLVM's Sink.
 
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{InspectedPosition, Inspector, Pass, PassError, PassInfo, Settings, Subject};
-use crate::flow::Liveness;
-use crate::graph::Cfg;
+use crate::flow::{ValueUse, ValueUses, Values};
+use crate::graph::{Cfg, Dominators};
 use crate::inspect::{
     Anchor, Cell, Column, Course, Inspection, Key, Look, Mark, Moment, Request, Row, Table, Timeline, Verdict,
 };
@@ -40,6 +40,9 @@ use crate::view::View;
 
 /// Instructions with more after them in their block stay.
 const MOST_LATER: usize = 500;
+
+/// Blocks that need a result are listed up to this number.
+const MOST_NEEDING: usize = 3;
 
 /// More instructions are counted, not listed.
 const MOST_ROWS: usize = 200;
@@ -66,17 +69,14 @@ impl Pass for Sink {
         Some(Inspector { title: TITLE, subject: Subject::Next, has_moments: true, applies: |_| true, inspect });
 
     fn run(view: &mut View<'_>, _: &Settings) -> Result<(), PassError> {
-        let (cfg, liveness) = (view.cfg(), view.liveness());
-        let mut users = Users { cfg: &cfg, liveness: &liveness, moved: BTreeSet::new() };
+        let (cfg, dominators, values, uses) = (view.cfg(), view.dominators(), view.values(), view.value_uses());
+        let results = Results { cfg: &cfg, dominators: &dominators, values: &values, uses: &uses };
         for &block in cfg.reverse_postorder() {
             let mut next = view.func().layout.last_inst(block);
             while let Some(inst) = next {
                 next = view.func().layout.prev_inst(inst);
-                match users.target(view.func(), block, inst) {
-                    Ok(to) => {
-                        view.func().insts[inst].for_each_use(|reg| _ = users.moved.insert((to, reg)));
-                        sink(view, block, inst, to);
-                    }
+                match results.target(view.func(), block, inst) {
+                    Ok(to) => sink(view, block, inst, to),
                     Err(Stays::Used(why)) => miss(view, block, inst, &why),
                     Err(Stays::Unsuitable) => {}
                 }
@@ -94,19 +94,15 @@ enum Stays {
     Used(String),
 }
 
-/// Uses of registers at the beginnings of blocks.
-struct Users<'a> {
+/// Results of instructions and the blocks that need them.
+struct Results<'a> {
     cfg: &'a Cfg,
-    liveness: &'a Liveness,
-    /// Registers that moved instructions read, by the block that they are in now.
-    moved: BTreeSet<(Block, Reg)>,
+    dominators: &'a Dominators,
+    values: &'a Values,
+    uses: &'a ValueUses,
 }
 
-impl Users<'_> {
-    fn is_live_in(&self, block: Block, reg: Reg) -> bool {
-        self.liveness.is_live_in(block, reg) || self.moved.contains(&(block, reg))
-    }
-
+impl Results<'_> {
     /// The successor that an instruction sinks into.
     fn target(&self, func: &Function, block: Block, inst: Inst) -> Result<Block, Stays> {
         let data = &func.insts[inst];
@@ -114,21 +110,20 @@ impl Users<'_> {
         if !data.opcode.is_pure() || data.guard.is_some() || data.is_terminator() {
             return Err(Stays::Unsuitable);
         }
-        let users: Vec<Block> =
-            self.cfg.successors(block).iter().copied().filter(|&next| self.is_live_in(next, dst)).collect();
         let name = |block: Block| format!("`{}`", func.blocks[block].name);
-        let to = match users[..] {
+        let to = match self.needing(func, block, inst)[..] {
             [to] => to,
             [] => return Err(Stays::Unsuitable),
-            _ => {
-                return Err(Stays::Used(format!(
-                    "{} use its result",
-                    users.into_iter().map(name).collect::<Vec<_>>().join(" and ")
-                )));
+            [first, second] => return Err(Stays::Used(format!("{} and {} use its result", name(first), name(second)))),
+            [first, second, ..] => {
+                return Err(Stays::Used(format!("{}, {} and others use its result", name(first), name(second))));
             }
         };
-        if self.cfg.successors(block).len() == 1 || self.cfg.is_entry(to) || self.cfg.predecessors(to).len() != 1 {
-            return Err(Stays::Used(format!("{} has other predecessors, or is the only successor", name(to))));
+        if !self.is_entered_from(to, block) {
+            return Err(Stays::Used(format!("control reaches {} on other paths too", name(to))));
+        }
+        if self.cfg.successors(block).len() == 1 {
+            return Err(Stays::Used(format!("{} is the only successor", name(to))));
         }
         let mut reads: Vec<Reg> = Vec::new();
         data.for_each_use(|reg| reads.push(reg));
@@ -148,6 +143,43 @@ impl Users<'_> {
             }
         }
         Ok(to)
+    }
+
+    /// The blocks after a block that need the result of one of its instructions, at most
+    /// [`MOST_NEEDING`]: successors that dominate uses, and for other uses the blocks that they are in.
+    fn needing(&self, func: &Function, block: Block, inst: Inst) -> Vec<Block> {
+        let result = self.values.defined(inst)[0];
+        let other_block = |inst: Inst| func.layout.inst_block(inst).filter(|&user| user != block);
+        let mut needing: Vec<Block> = Vec::new();
+        for reader in self.uses.of(result) {
+            let users: Vec<Block> = match *reader {
+                ValueUse::Operand { inst, .. } => other_block(inst).into_iter().collect(),
+                ValueUse::Old(new) => self.values.definition(new).inst().and_then(other_block).into_iter().collect(),
+                ValueUse::Argument(join) => {
+                    let args = self.values.join_args(join).iter().filter(|arg| arg.value == result);
+                    let edges = args.filter_map(|arg| arg.edge.expand());
+                    let ends = edges.map(|edge| (self.cfg.source(edge), self.cfg.target(edge)));
+                    ends.map(|(from, to)| if from == block { to } else { from }).collect()
+                }
+            };
+            for user in users {
+                let dominates =
+                    |next: &Block| self.is_entered_from(*next, block) && self.dominators.dominates(*next, user);
+                let place = self.cfg.successors(block).iter().copied().find(dominates).unwrap_or(user);
+                if !needing.contains(&place) {
+                    needing.push(place);
+                }
+            }
+            if needing.len() >= MOST_NEEDING {
+                break;
+            }
+        }
+        needing
+    }
+
+    /// Does control enter a block from this one only?
+    fn is_entered_from(&self, block: Block, only: Block) -> bool {
+        !self.cfg.is_entry(block) && *self.cfg.predecessors(block) == [only]
     }
 }
 
@@ -174,12 +206,14 @@ fn miss(view: &mut View<'_>, block: Block, inst: Inst, why: &str) {
 fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspection> {
     let (module, func) = (position.module, position.function());
     let cfg = Cfg::compute(func);
-    let liveness = Liveness::compute(func, &cfg);
-    let users = Users { cfg: &cfg, liveness: &liveness, moved: BTreeSet::new() };
+    let dominators = Dominators::compute(&cfg);
+    let values = Values::compute(func, &cfg, &dominators);
+    let uses = ValueUses::compute(func, &values);
+    let results = Results { cfg: &cfg, dominators: &dominators, values: &values, uses: &uses };
     let blocks = cfg.reverse_postorder().iter();
     let insts = blocks.flat_map(|&block| func.block_insts(block).map(move |inst| (block, inst)));
     let found: Vec<(Block, Inst, Result<Block, String>)> = insts
-        .filter_map(|(block, inst)| match users.target(func, block, inst) {
+        .filter_map(|(block, inst)| match results.target(func, block, inst) {
             Ok(to) => Some((block, inst, Ok(to))),
             Err(Stays::Used(why)) => Some((block, inst, Err(why))),
             Err(Stays::Unsuitable) => None,
