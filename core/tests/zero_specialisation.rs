@@ -2,12 +2,14 @@
 //! what the paper's figures show.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use warpscope_core::ir::{Inst, Module, Write};
 use warpscope_core::machine::Machine;
-use warpscope_core::pass::azp::survey::survey;
+use warpscope_core::pass::azp::survey::{Survey, survey};
 use warpscope_core::pass::{self, KnobValue, Settings as PassSettings, parse_pipeline};
 use warpscope_core::profile::{Collector, Profile, declare};
 use warpscope_core::report::measure;
@@ -469,6 +471,29 @@ proptest! {
     }
 }
 
+/// Checks what the pass says of its candidates in one round against a survey, which estimates all of them anew.
+fn remarks_agree(survey: &Survey, remarks: &[Remark]) -> Result<(), TestCaseError> {
+    for remark in remarks {
+        let fact = |name: &str| remark.facts.iter().find(|(fact, _)| *fact == name).map(|(_, fact)| fact.clone());
+        let Some(Fact::Count(number)) = fact("candidate") else { continue };
+        let row = survey.candidates.iter().find(|row| u64::from(row.number) == number).expect("it is listed");
+        prop_assert_eq!((row.rule, &row.verdict), (remark.rule, &remark.message));
+        let estimate = row.estimate.as_ref().expect("it was estimated");
+        let figures = [
+            ("t_region", estimate.t_region),
+            ("t_special", estimate.t_special),
+            ("t_check", estimate.t_check),
+            ("t_delta", estimate.t_delta),
+        ];
+        for (name, figure) in figures {
+            prop_assert_eq!(Some(Fact::Number(figure)), fact(name));
+        }
+        prop_assert_eq!(Some(Fact::Count(estimate.memory_killed as u64)), fact("memory_killed"));
+        prop_assert_eq!(Some(Fact::Count(estimate.blocks as u64)), fact("blocks"));
+    }
+    Ok(())
+}
+
 /// Checks the survey before each transformation against the pass's actions and remarks.
 fn survey_foretells(module: &Module, pipeline: &str) -> Result<usize, TestCaseError> {
     let steps = parse_pipeline(pipeline).expect("a pipeline");
@@ -482,9 +507,17 @@ fn survey_foretells(module: &Module, pipeline: &str) -> Result<usize, TestCaseEr
         let events: Vec<usize> = (0..session.len()).filter(of_kernel).collect();
         let is_rewrite = |&event: &usize| session.journal().events()[event].is_rewrite();
         let rewrites: Vec<usize> = events.iter().copied().filter(is_rewrite).collect();
+        let remarks = |range: Range<usize>| -> Vec<Remark> {
+            let events = events.iter().filter(|&event| range.contains(event));
+            events.map(|&event| session.journal().events()[event].remark.clone()).collect()
+        };
+        let starts: Vec<usize> = std::iter::once(0).chain(rewrites.iter().map(|event| event + 1)).collect();
+        let ends = rewrites.iter().map(|event| event + 1).chain([session.len()]);
+        let rounds: Vec<Vec<Remark>> = starts.into_iter().zip(ends).map(|(start, end)| remarks(start..end)).collect();
         for (done, &event) in rewrites.iter().enumerate() {
             session.seek(event);
             let found = survey(session.module(), kernel, &settings, done as i64 + 1, None);
+            remarks_agree(&found, &rounds[done])?;
             let remark = session.journal().events()[event].remark.clone();
             let fact = |name: &str| remark.facts.iter().find(|(fact, _)| *fact == name).map(|(_, fact)| fact.clone());
             prop_assert_eq!(found.best.map(|best| Fact::Count(u64::from(best))), fact("candidate"));
@@ -503,6 +536,7 @@ fn survey_foretells(module: &Module, pipeline: &str) -> Result<usize, TestCaseEr
         session.seek(session.len());
         let limit = settings.knobs.integer("xform_limit");
         let last = survey(session.module(), kernel, &settings, rewrites.len() as i64 + 1, None);
+        remarks_agree(&last, &rounds[rewrites.len()])?;
         prop_assert!(last.best.is_none() || rewrites.len() as i64 == limit, "nothing passes any more");
         prop_assert!(last.candidates.iter().all(|row| !row.passes || row.number != last.best.unwrap_or(0)));
     }
@@ -543,6 +577,22 @@ fn a_survey_foretells_each_of_three_steps() {
     assert_eq!(survey_foretells(&module, "azp").expect("it foretells"), 3);
 }
 
+#[test]
+fn cached_estimates_equal_new_ones_on_golden_programs() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/azp");
+    let mut steps = 0;
+    for file in fs::read_dir(folder).expect("the folder") {
+        let text = fs::read_to_string(file.expect("a file").path()).expect("text");
+        let Some((_, program)) = text.split_once('\n') else { continue };
+        let program = program.split("\n// ----").next().expect("a program");
+        let Ok(module) = laws::well_formed(program) else { continue };
+        for pipeline in VARIANTS {
+            steps += survey_foretells(&module, pipeline).unwrap_or_else(|broken| panic!("{broken}\n{program}"));
+        }
+    }
+    assert!(steps > 50, "{steps} transformations");
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -551,5 +601,26 @@ proptest! {
     fn a_survey_foretells_what_the_pass_does(recipe in shades(), seed in any::<u32>(), variant in 0..VARIANTS.len()) {
         let module = with_zero_profile(&shades::program(&recipe), seed).map_err(TestCaseError::fail)?;
         survey_foretells(&module, VARIANTS[variant])?;
+    }
+
+    #[test]
+    fn cached_estimates_equal_new_ones(
+        recipe in recipe(),
+        scattered in scattered(),
+        statements in once(),
+        memory in subscripts(),
+        seed in any::<u32>(),
+        variant in 0..VARIANTS.len(),
+    ) {
+        let sources = [
+            emit::program(&recipe),
+            scattered::program(&scattered),
+            once::program(&statements),
+            subscripts::program(&memory),
+        ];
+        for source in sources {
+            let module = with_zero_profile(&source, seed).map_err(TestCaseError::fail)?;
+            survey_foretells(&module, VARIANTS[variant])?;
+        }
     }
 }

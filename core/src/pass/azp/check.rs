@@ -49,6 +49,8 @@ pub(super) struct Check<'a> {
     is_closed: Cell<bool>,
     /// More than [`MOST_NEEDED`]: then all instructions up to the last count as needed.
     are_too_many: Cell<bool>,
+    /// Blocks that the estimate has read since the check was placed.
+    read: RefCell<SparseSet<Block>>,
 }
 
 impl<'a> Check<'a> {
@@ -62,6 +64,7 @@ impl<'a> Check<'a> {
             needed: RefCell::new(SparseSet::new()),
             is_closed: Cell::new(false),
             are_too_many: Cell::new(false),
+            read: RefCell::new(SparseSet::new()),
         }
     }
 
@@ -71,6 +74,7 @@ impl<'a> Check<'a> {
         let Facts { func, values, .. } = self.facts;
         let needed = self.needed.get_mut();
         needed.clear();
+        self.read.get_mut().clear();
         self.hoisted.clear();
         self.is_closed.set(false);
         if let Some(hoist) = hoist {
@@ -85,6 +89,7 @@ impl<'a> Check<'a> {
                 needed.insert(writer);
             }
         }
+        self.read.get_mut().insert(self.head);
         self.last = needed.values().copied().max_by_key(|&inst| self.facts.place(inst));
         let holds = |last, value| values.after(func, last, values.reg(value)) == Some(value);
         let are_there = hoist.is_some() || zeros.len() == 1 || {
@@ -107,9 +112,20 @@ impl<'a> Check<'a> {
 
     /// Is it a block of the region, other than the check's own?
     pub fn is_below(&self, block: Block) -> bool {
+        self.note(block);
         let Facts { dominators, loops, .. } = self.facts;
         dominators.strictly_dominates(self.head, block)
             && loops.innermost(self.head).is_none_or(|around| loops.contains(around, block))
+    }
+
+    /// Notes that the estimate reads a block. Questions about the region do it by themselves.
+    pub fn note(&self, block: Block) {
+        self.read.borrow_mut().insert(block);
+    }
+
+    /// Blocks that the estimate has read.
+    pub fn blocks_read(&self) -> Vec<Block> {
+        self.read.borrow().values().copied().collect()
     }
 
     /// Does an instruction of the check's block come before the check wherever the copy begins?

@@ -81,6 +81,7 @@ fn is_any_before_meeting(
         }
     }
     while let Some(block) = open.pop() {
+        specialisation.check.note(block);
         if seen.put(block.index()) || meets(block) {
             continue;
         }

@@ -59,7 +59,6 @@ pub(super) struct Estimator<'a> {
     pub specialisation: Specialisation<'a>,
     facts: &'a Facts<'a>,
     is_divergent: bool,
-    has_irreducible_loops: bool,
     /// Blocks that are copied, without the check's.
     inside: Table<Block, ()>,
     /// Last instruction that gains, by block.
@@ -76,7 +75,6 @@ impl<'a> Estimator<'a> {
             specialisation: Specialisation::new(facts),
             facts,
             is_divergent,
-            has_irreducible_loops: facts.loops.iter().any(|(_, data)| data.is_irreducible()),
             inside: Table::new(),
             last_gain: Table::new(),
             frequencies: Table::new(),
@@ -167,15 +165,19 @@ impl<'a> Estimator<'a> {
     /// single entry keep each other alive.
     fn reaches_too_far(&self) -> bool {
         let Specialisation { dead_blocks, outcomes, check, .. } = &self.specialisation;
-        if self.has_irreducible_loops && dead_blocks.len() > 0 {
+        if self.facts.has_irreducible_loops && dead_blocks.len() > 0 {
             return false;
         }
-        let depth = |block: Block| self.facts.dominators.depth(block) as usize;
+        let dominators = &self.facts.dominators;
+        let depth = |block: Block| dominators.depth(block) as usize;
         let farthest = depth(check.head) + MOST_BLOCKS;
-        outcomes.keys().any(|inst| {
-            let block = self.facts.func.inst_block(inst);
-            block.is_some_and(|block| depth(block) > farthest && !dead_blocks.contains(block)) && self.gains(inst)
-        })
+        let far = outcomes.keys().find_map(|inst| {
+            let block = self.facts.func.inst_block(inst)?;
+            (depth(block) > farthest && !dead_blocks.contains(block) && self.gains(inst)).then_some(block)
+        });
+        let next = |&block: &Block| dominators.immediate_dominator(block).filter(|&above| above != check.head);
+        core::iter::successors(far, next).for_each(|block| check.note(block));
+        far.is_some()
     }
 
     /// Finds the blocks from which control reaches one that gains, and in each the last instruction

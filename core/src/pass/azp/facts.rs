@@ -28,6 +28,7 @@ pub(super) struct Facts<'a> {
     pub dominators: Rc<Dominators>,
     pub post_dominators: Rc<PostDominators>,
     pub loops: Rc<Loops>,
+    pub has_irreducible_loops: bool,
     pub values: Rc<Values>,
     pub uses: Rc<ValueUses>,
     pub dependences: Dependences,
@@ -70,11 +71,13 @@ impl<'a> Facts<'a> {
             }
         }
         let dependences = Dependences::of(func);
+        let has_irreducible_loops = loops.iter().any(|(_, data)| data.is_irreducible());
         Facts {
             func,
             cfg,
             dominators,
             post_dominators,
+            has_irreducible_loops,
             loops,
             values,
             uses,

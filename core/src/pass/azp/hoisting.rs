@@ -47,7 +47,7 @@ const MOST_DOMINATORS: usize = 32;
 const ROUNDING: f64 = 1e-9;
 
 /// Place of a check above its block, and the instructions that move there.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Hoist {
     pub block: Block,
     /// Instructions that move there, in their order there.

@@ -22,7 +22,7 @@
 //!    `frequencies`).
 //! 5. Transform for the candidate that gains most (`transformation`, `profiles`).
 //! 6. Begin again (`round`), since one transformation may open the next, until no candidate passes
-//!    or `xform_limit` is reached. With `heuristic=oracle` the launch is run after each, and what
+//!    or `xform_limit` is reached. Estimates of unchanged code still hold (`estimate_cache`). With `heuristic=oracle` the launch is run after each, and what
 //!    does not help is not kept (`oracle`).
 //!
 //! With `instrument` the pass specialises nothing, and lets the program count what a profile would
@@ -48,6 +48,7 @@ mod check;
 mod convergence;
 mod costs;
 mod dead_code;
+mod estimate_cache;
 mod estimator;
 mod facts;
 mod frequencies;
@@ -75,6 +76,7 @@ use alloc::string::ToString;
 use super::{Inspector, Knob, KnobKind, Pass, PassError, PassInfo, Predictor, Settings};
 use crate::view::View;
 use candidates::WhyNot;
+use estimate_cache::EstimateCache;
 use facts::Facts;
 use instrumentation::{counted, instrument};
 use remarks::{applied, miss_profile, on_simulated, tell_answer, tell_refusals};
@@ -182,12 +184,14 @@ fn count_zeros(view: &mut View<'_>, rules: &Rules) {
 
 /// Transforms for the best candidate, again and again.
 fn transform_best(view: &mut View<'_>, rules: &Rules) -> Result<(), PassError> {
+    let mut cache = EstimateCache::default();
     for number in 1.. {
         // After the last transformation a round only says what is left to do.
         if !view.is_traced() && number > rules.limit.max(1) {
             break;
         }
-        let Some(round) = round_with_remarks(view, rules, number, &Choice::BestBut(&BTreeSet::new()))? else { break };
+        let choice = Choice::BestBut(&BTreeSet::new());
+        let Some(round) = round_with_remarks(view, rules, &mut cache, number, &choice)? else { break };
         if round.transform(view, |func, judged| applied(func, judged, number)).is_none() {
             break;
         }
@@ -197,7 +201,10 @@ fn transform_best(view: &mut View<'_>, rules: &Rules) -> Result<(), PassError> {
 
 /// Transforms for one candidate.
 fn transform_for(view: &mut View<'_>, rules: &Rules, number: u32) -> Result<(), PassError> {
-    let Some(round) = round_with_remarks(view, rules, 1, &Choice::Number(number))? else { return Ok(()) };
+    let choice = Choice::Number(number);
+    let Some(round) = round_with_remarks(view, rules, &mut EstimateCache::default(), 1, &choice)? else {
+        return Ok(());
+    };
     if round.judged.iter().all(|judged| judged.candidate.number != number) {
         return Err(PassError { message: format!("there is no candidate {number} that is zero often enough") });
     }
@@ -208,7 +215,8 @@ fn transform_for(view: &mut View<'_>, rules: &Rules, number: u32) -> Result<(), 
 /// Transforms for the candidates that the oracle keeps.
 fn transform_as_answered(view: &mut View<'_>, rules: &Rules) -> Result<(), PassError> {
     // If the estimate takes nothing, nothing is run.
-    let first = Round::new(view, rules, 1, &Choice::BestBut(&BTreeSet::new()));
+    let mut cache = EstimateCache::default();
+    let first = Round::new(view, rules, &mut cache, 1, &Choice::BestBut(&BTreeSet::new()));
     let mut answer = match first.is_some_and(|first| first.plan.is_some()) {
         true => oracle::ask(view.module(), view.func(), rules)?,
         false => oracle::Answer::default(),
@@ -216,7 +224,7 @@ fn transform_as_answered(view: &mut View<'_>, rules: &Rules) -> Result<(), PassE
     for number in 1.. {
         let next = answer.kept.pop_front();
         let choice = next.as_ref().map_or(Choice::Nothing, |(writes, _)| Choice::Only(writes));
-        let Some(round) = round_with_remarks(view, rules, number, &choice)? else { break };
+        let Some(round) = round_with_remarks(view, rules, &mut cache, number, &choice)? else { break };
         let Some((_, simulated)) = next else {
             tell_answer(view, rules, &round, &answer);
             break;
@@ -230,10 +238,11 @@ fn transform_as_answered(view: &mut View<'_>, rules: &Rules) -> Result<(), PassE
 fn round_with_remarks(
     view: &mut View<'_>,
     rules: &Rules,
+    cache: &mut EstimateCache,
     number: i64,
     choice: &Choice<'_>,
 ) -> Result<Option<Round>, PassError> {
-    let Some(round) = Round::new(view, rules, number, choice) else {
+    let Some(round) = Round::new(view, rules, cache, number, choice) else {
         if number == 1 {
             miss_profile(view);
         }

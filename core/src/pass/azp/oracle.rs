@@ -31,6 +31,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::candidates::Writes;
+use super::estimate_cache::EstimateCache;
 use super::round::{Choice, Round};
 use super::rules::Rules;
 use crate::derive::launch_under;
@@ -169,11 +170,12 @@ impl Trial {
         refused: &BTreeSet<Writes>,
     ) -> Vec<(Writes, Function)> {
         let mut steps: Vec<(Writes, Function)> = Vec::new();
+        let mut cache = EstimateCache::default();
         for number in done as i64 + 1..=rules.limit {
             let mut func = steps.last().map_or(func, |(_, func)| func).clone();
             let mut silent = NoTrace;
             let mut view = View::new(&self.module, &mut func, &mut silent, Analyses::default());
-            let round = Round::new(&mut view, rules, number, &Choice::BestBut(refused));
+            let round = Round::new(&mut view, rules, &mut cache, number, &Choice::BestBut(refused));
             let writes = round.and_then(|round| {
                 round.transform(&mut view, |_, it| Remark::applied("tried", it.opportunity.head, String::new()))
             });

@@ -20,6 +20,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::candidates::{Candidate, Filtered, Writes, candidates};
+use super::estimate_cache::EstimateCache;
 use super::estimator::Estimator;
 use super::facts::Facts;
 use super::hoisting::{Hoist, Hoisting};
@@ -81,11 +82,18 @@ pub(super) struct Round {
 
 impl Round {
     /// The round of that number for a view's function. None if no profile declares any zero.
-    pub fn new(view: &mut View<'_>, rules: &Rules, number: i64, choice: &Choice<'_>) -> Option<Round> {
+    pub fn new(
+        view: &mut View<'_>,
+        rules: &Rules,
+        cache: &mut EstimateCache,
+        number: i64,
+        choice: &Choice<'_>,
+    ) -> Option<Round> {
         let facts = Facts::new(view, rules.costs, rules.fast_math);
         if facts.zeros.is_empty() {
             return None;
         }
+        cache.begin_round(&facts);
         let hoisting = rules.hoists.then(|| Hoisting::new(&facts));
         let mut estimator = Estimator::new(&facts, rules.is_divergent);
         let (mut found, filtered) = candidates(&facts, rules.p_thresh);
@@ -99,7 +107,10 @@ impl Round {
                 continue;
             }
             let is_estimated = estimator.specialisation.steps < most_steps;
-            match is_estimated.then(|| best_place(&mut estimator, hoisting.as_ref(), rules, &candidate)).flatten() {
+            match is_estimated
+                .then(|| best_place(&mut estimator, cache, hoisting.as_ref(), rules, &candidate))
+                .flatten()
+            {
                 Some((opportunity, hoist)) => {
                     let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
                     judged.push(Judged { candidate, hoist, opportunity, verdict });
@@ -138,13 +149,14 @@ impl Round {
 /// The better of a candidate's estimates, with its check in its block or above it.
 fn best_place(
     estimator: &mut Estimator<'_>,
+    cache: &mut EstimateCache,
     hoisting: Option<&Hoisting<'_>>,
     rules: &Rules,
     candidate: &Candidate,
 ) -> Option<(Opportunity, Option<Hoist>)> {
-    let in_block = estimator.estimate(candidate, None);
+    let in_block = cache.estimate(estimator, candidate, None);
     let hoist = hoisting.and_then(|hoisting| hoisting.hoist(&candidate.values));
-    let above = hoist.and_then(|hoist| Some((estimator.estimate(candidate, Some(&hoist))?, hoist)));
+    let above = hoist.and_then(|hoist| Some((cache.estimate(estimator, candidate, Some(&hoist))?, hoist)));
     let rank = |it: &Opportunity| (it.verdict(rules.rule, rules.min_cycles).is_ok(), rules.score(it));
     match (in_block, above) {
         (Some(here), Some((there, _))) if rank(&here) >= rank(&there) => Some((here, None)),

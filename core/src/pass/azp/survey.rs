@@ -16,6 +16,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::candidates::Candidate;
+use super::estimate_cache::EstimateCache;
 use super::estimator::Estimator;
 use super::facts::Facts;
 use super::opportunity::Opportunity;
@@ -113,7 +114,8 @@ pub fn survey(module: &Module, func: Func, settings: &Settings, round: i64, want
     let mut view = View::new(module, &mut body, &mut silent, view::Analyses::default());
     let rules = Rules::new(&view, settings);
     let nothing = BTreeSet::new();
-    let Some(found) = Round::new(&mut view, &rules, round, &Choice::BestBut(&nothing)) else {
+    let Some(found) = Round::new(&mut view, &rules, &mut EstimateCache::default(), round, &Choice::BestBut(&nothing))
+    else {
         return Survey::default();
     };
     let best = found.chosen().map(|best| best.candidate.number);
