@@ -49,8 +49,6 @@ use crate::machine::OpClass;
 
 /// A region with more blocks is not copied.
 const MOST_BLOCKS: usize = 256;
-/// From that many changes by constants alone, their blocks are counted before dead code is searched.
-const MANY_CHANGES: usize = 32;
 /// Cycles below which a difference is one of rounding.
 const NOTHING: f64 = 1e-9;
 
@@ -85,18 +83,7 @@ impl<'a> Estimator<'a> {
     pub fn estimate(&mut self, candidate: &Candidate, hoist: Option<&Hoist>) -> Option<Opportunity> {
         self.specialisation.assume_zero(&candidate.values, hoist)?;
         let (facts, head) = (self.facts, self.specialisation.check.head);
-        // What gains by constants alone still does without dead code.
-        let is_large = facts.dominators.subtree(head).len() > MOST_BLOCKS;
-        if is_large && self.reaches_too_far() {
-            return None;
-        }
-        if is_large && self.specialisation.outcomes.len() >= MANY_CHANGES {
-            self.find_copied_blocks(&self.gaining())?;
-        }
         self.specialisation.find_dead();
-        if is_large && self.reaches_too_far() {
-            return None;
-        }
         let gaining = self.gaining();
         let start = self.start(&gaining)?;
         self.find_copied_blocks(&gaining)?;
@@ -157,27 +144,6 @@ impl<'a> Estimator<'a> {
         let kept = self.specialisation.simpler(outcome).map(InstData::uses).unwrap_or_default();
         let mut used = values.used(inst).iter().zip(func.insts[inst].uses());
         used.any(|(&value, reg)| !kept.contains(&reg) && self.specialisation.constant(value).is_none())
-    }
-
-    /// Does an instruction gain to which more blocks lead than may be copied? Control gets there
-    /// through all that dominate it, and along a path without dead blocks: a block is dead if all
-    /// forward edges into it are closed, so one that is not has such a path, unless loops without a
-    /// single entry keep each other alive.
-    fn reaches_too_far(&self) -> bool {
-        let Specialisation { dead_blocks, outcomes, check, .. } = &self.specialisation;
-        if self.facts.has_irreducible_loops && dead_blocks.len() > 0 {
-            return false;
-        }
-        let dominators = &self.facts.dominators;
-        let depth = |block: Block| dominators.depth(block) as usize;
-        let farthest = depth(check.head) + MOST_BLOCKS;
-        let far = outcomes.keys().find_map(|inst| {
-            let block = self.facts.func.inst_block(inst)?;
-            (depth(block) > farthest && !dead_blocks.contains(block) && self.gains(inst)).then_some(block)
-        });
-        let next = |&block: &Block| dominators.immediate_dominator(block).filter(|&above| above != check.head);
-        core::iter::successors(far, next).for_each(|block| check.note(block));
-        far.is_some()
     }
 
     /// Finds the blocks from which control reaches one that gains, and in each the last instruction
