@@ -22,11 +22,12 @@
 //!    `frequencies`).
 //! 5. Transform for the candidate that gains most (`transformation`, `profiles`).
 //! 6. Begin again (`round`), since one transformation may open the next, until no candidate passes
-//!    or `xform_limit` is reached. Estimates of unchanged code still hold (`estimate_cache`). With `heuristic=oracle` the launch is run after each, and what
-//!    does not help is not kept (`oracle`).
+//!    or `xform_limit` is reached. Estimates of unchanged code are kept (`estimate_cache`). With
+//!    `heuristic=oracle` the launch is run after each transformation, and one that does not help is
+//!    undone (`oracle`).
 //!
-//! With `instrument` the pass specialises nothing, and lets the program count what a profile would
-//! tell (`instrumentation`).
+//! With `instrument` the pass specialises nothing: the program then counts zeros, as a profile does
+//! (`instrumentation`).
 //!
 //! Sound for integers as it is. For floats it needs the fast-math licence, since `x * 0` is zero
 //! only for finite x: where x is NaN or infinite, the fast version computes 0 and the slow one NaN.
