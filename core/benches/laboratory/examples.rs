@@ -17,7 +17,7 @@ const MOST: f64 = 5.0;
 /// Runs of each; the fastest counts.
 const ROUNDS: usize = 3;
 
-/// Measures all passes that the command line asks for.
+/// Measures the passes that the command line selects.
 pub fn measure() {
     let mut files = Vec::new();
     collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/examples"), &mut files);

@@ -17,7 +17,8 @@ const GRAPH_ANALYSES: [&str; 6] =
 /// Measurements on programs.
 const DATAFLOW: [&str; 4] = ["value names", "value uses", "liveness", "divergence"];
 
-/// Prints what the analyses cost that the command line asks for: of graphs a block, of programs an instruction.
+/// Prints the cost of the analyses that the command line selects: nanoseconds a block of graphs, and an instruction of
+/// programs.
 pub fn measure() {
     for analysis in GRAPH_ANALYSES {
         for (kind, graph) in GRAPHS {
@@ -68,7 +69,7 @@ fn graphs(analysis: &str, name: &str, size: usize, lists: &[Vec<Vec<Block>>]) {
     }
 }
 
-/// A function, and what the analyses of its dataflow ask for.
+/// A function, and the inputs of its dataflow analyses.
 struct Known<'a> {
     func: &'a Function,
     cfg: Cfg,

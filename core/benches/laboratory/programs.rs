@@ -1,9 +1,9 @@
-//! Measurements on programs of five kinds, at several sizes: reading, checking, printing, and every pass, with nobody
-//! listening and, as the page runs it, with a journal that keeps each change and its reason.
+//! Measurements on programs of five kinds, at several sizes: reading, checking, printing, and every pass, without a
+//! trace and, as the page runs it, with a journal of each change and its reason.
 //!
 //! A pass starts with its function's graph and dominators known, as it does in a pipeline, where
-//! only the first pass and the first one after a change of the graph compute them. What that costs
-//! is measured apart, as `graph`: a pass that stands alone takes the sum of both.
+//! only the first pass and the first one after a change of the graph compute them. Their cost is
+//! measured apart, as `graph`: a single pass takes the sum of both.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ const MOST_GROWTH: f64 = 1.25;
 /// `ssrqp` where the machine model and a profile of warps decide.
 const BY_MACHINE: &str = "ssrqp by machine";
 
-/// Measures all of them that the command line asks for.
+/// Measures the passes that the command line selects.
 pub fn measure() {
     for work in TEXT {
         for_each_input(work, |name, kind, inputs| {
@@ -165,8 +165,7 @@ fn over_paths(inputs: &Inputs, count: usize) -> Inputs {
     inputs
 }
 
-/// Calls `visit` with the name of the measurement, the kind of its inputs and them, for those that
-/// the command line asks for.
+/// Calls `visit` with the name, the kind and the inputs of each measurement that the command line selects.
 fn for_each_input(work: &str, mut visit: impl FnMut(&str, &str, &Inputs)) {
     for kind in PROGRAMS {
         let name = format!("{work}, {kind}");
@@ -212,7 +211,7 @@ fn run_set<T: Trace>(
     })
 }
 
-/// Measures what is done to programs, in nanoseconds an instruction. A pass changes what it is given, so each call gets
+/// Measures work on programs, in nanoseconds an instruction. A pass changes what it is given, so each call gets
 /// a fresh copy.
 fn on_copies<T>(
     name: &str,

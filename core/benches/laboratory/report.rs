@@ -1,4 +1,4 @@
-//! Takes measurements and prints them, one tab-separated line each: name, size, value, unit, what is asked.
+//! Takes measurements and prints them, one tab-separated line each: name, size, value, unit, bound.
 //! Fields that a measurement has not are `-`. `cargo xtask bench` lays them out.
 //!
 //! It also runs two builds of this program side by side, and lets them measure by turns: with
@@ -22,24 +22,23 @@ pub enum Asked {
     AtLeast(f64),
 }
 
-/// How long one round lasts at least.
+/// Minimum duration of a round.
 const ROUND: Duration = Duration::from_millis(30);
 
-/// How many rounds are taken; the best one counts.
+/// Rounds of a measurement; the best one counts.
 const ROUNDS: usize = 7;
 
-/// How many are enough where one takes long: then it is not the clock nor a short disturbance that differs.
+/// Rounds of a long measurement, which neither the clock's resolution nor a short disturbance changes.
 const LONG_ROUNDS: usize = 3;
 
-/// Between two looks whether it is its turn.
+/// Pause between two reads of an input that never waits.
 const A_MOMENT: Duration = Duration::from_millis(20);
 
-/// How often as long as the work itself the copies for it may take altogether.
+/// Limit of the time spent on copies, as a multiple of the work's time.
 const MOST_ON_COPIES: u32 = 5;
 
-/// Whether the command line asks for the measurements of that name: it gives parts of names, or
-/// nothing for all. Of a part that a `$` ends names have to end with it: `gvn-cse$` is not
-/// `gvn-cse, cleaned up`.
+/// Does the command line select the measurements of that name? Its arguments are parts of names; none selects all. A
+/// part that ends in `$` selects names that end with it: `gvn-cse$` is not `gvn-cse, cleaned up`.
 pub fn chosen(name: &str) -> bool {
     // Cargo adds options of its own.
     let mut parts = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).peekable();
@@ -47,7 +46,7 @@ pub fn chosen(name: &str) -> bool {
     parts.peek().is_none() || parts.any(is_asked)
 }
 
-/// Starts a group of measurements when it is its turn.
+/// Waits for the turn of a group of measurements. Returns false if the command line does not select it.
 pub fn turn(name: &str) -> bool {
     let chosen = chosen(name);
     if chosen {
@@ -56,7 +55,7 @@ pub fn turn(name: &str) -> bool {
     chosen
 }
 
-/// Says what comes next, and waits until it may, where somebody gives turns.
+/// Prints the name of the next group, and waits for a line of input if the option `--by-turns` is given.
 pub fn wait_for_turn(name: &str) {
     if !std::env::args().any(|argument| argument == "--by-turns") {
         return;
@@ -67,7 +66,7 @@ pub fn wait_for_turn(name: &str) {
             Ok(read) if read > 0 => return,
             // Node gives WebAssembly an input that never waits.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(A_MOMENT),
-            // Whoever gave the turns has gone.
+            // The input is closed: the program that gave turns has ended.
             Ok(_) | Err(_) => process::exit(1),
         }
     }
@@ -87,9 +86,9 @@ pub fn time<T>(
     nanoseconds
 }
 
-/// As [`time`], for work that uses up what it is given: each call gets a copy of one of the
-/// `originals`, which take turns, and gives the time that is to count, see [`timed`]. Of each the
-/// best call counts; `count` things are in all of them. Returns the nanoseconds a thing.
+/// Measures work that changes its input, like [`time`]. Each call gets a copy of one of the `originals`, in turn, and
+/// returns the time that counts, see [`timed`]. The best call for each original counts; `count` is the number of things
+/// in all of them. Returns nanoseconds a thing.
 pub fn time_on_copies<S: Clone, T>(
     name: &str,
     size: Option<usize>,
@@ -124,7 +123,7 @@ pub fn time_on_copies<S: Clone, T>(
     nanoseconds
 }
 
-/// The CPU time of one call, and what it gave.
+/// The CPU time of one call, and its result.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     let start = clock::now();
     let result = black_box(work());

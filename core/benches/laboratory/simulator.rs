@@ -64,7 +64,7 @@ const COLLATZ_THREADS: u32 = 131_072;
 /// Share of the ceiling's rate that is asked.
 const ASKED_OF_CEILING: f64 = 0.6;
 
-/// Takes the measurements that the command line asks for.
+/// Takes the measurements that the command line selects.
 pub fn measure() {
     if turn("simulator, full warps") {
         full_warps();
