@@ -150,7 +150,7 @@ test("a statement goes its way moment by moment, by hand and by itself", async (
   assert.deepEqual([seen[4].signs, seen[4].dropped, seen[5].dropped], [3, 0, 2]);
   assert.deepEqual([seen[4].guarded, seen[5].guarded, seen[6].guarded], [0, 0, 1], "the predicate comes last");
   assert.ok(seen[0].wet > 0 && seen[3].wet > seen[0].wet);
-  assert.match(await lead(page), /predicate that tells whether it is on its way: p1/);
+  assert.match(await lead(page), /predicate p1 is true on the paths with the statement/);
   assert.equal((await place(page)).at, 0, "nothing has changed yet");
   // A key goes on to the change, and what is foretold there happens.
   await page.keyboard.press(".");

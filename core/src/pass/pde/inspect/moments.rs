@@ -58,11 +58,11 @@ impl SinkReport<'_> {
                 (JoinVerdict::Cost, line) if !line.is_empty() => format!(", and stops: {line}."),
                 _ => format!(". {}", self.point(join, detail).verdict),
             };
-            refused(Anchor::Start(join.block.as_u32()), format!("It comes to the join {name} on some paths only{why}"))
+            refused(Anchor::Start(join.block.as_u32()), format!("It reaches the join {name} on some paths only{why}"))
         })
     }
 
-    /// Whether the statement comes to a join that it does not pass, although it could.
+    /// Whether the statement reaches a join that it does not pass, although it could.
     fn stops_at(&self, join: &Join, detail: &Detail) -> bool {
         let is_refused = matches!(
             join.verdict,
@@ -101,7 +101,7 @@ impl SinkReport<'_> {
             removed.dedup();
             moments.push(Moment {
                 word: "eliminated".into(),
-                sentence: format!("Nobody needs its result {}: there it is removed.", places(&removed)),
+                sentence: format!("Its result is unused {}: it is removed there.", places(&removed)),
                 marks: dead.iter().map(|landed| mark(anchor(landed.spot), Look::Removed, "×")).collect(),
                 ..Moment::default()
             });
@@ -119,9 +119,9 @@ impl SinkReport<'_> {
         let (sentence, marks) = match detail.predicate.as_ref()? {
             Predicate::Known(guard) => {
                 let name = &self.func.regs[guard.reg].name;
-                let (not, says) = if guard.negated { ("!", "false") } else { ("", "true") };
+                let (not, says, elsewhere) = if guard.negated { ("!", "false", "true") } else { ("", "true", "false") };
                 let sentence = format!(
-                    "The program has a predicate that tells whether it is on its way: `{name}`, where that is {says}."
+                    "The predicate `{name}` is {says} on the paths with the statement, and {elsewhere} on all others."
                 );
                 (sentence, under(&format!("{not}{name}")))
             }
@@ -134,8 +134,8 @@ impl SinkReport<'_> {
                 marks.extend(under("q"));
                 let again = if clears.is_empty() { "" } else { " and false again where it has landed" };
                 let sentence = format!(
-                    "No predicate of the program tells whether it comes. A new one, `q`, is false at first, true where \
-                     the statement was{again}."
+                    "No predicate of the program separates the paths with the statement from the others. A new one, `q`, \
+                     is false at first, true where the statement was{again}."
                 );
                 (sentence, marks)
             }
@@ -157,23 +157,23 @@ impl SinkReport<'_> {
         let join = detail.joins.iter().find(|join| join.block == block);
         match (flooded.occurrence, flooded.stop) {
             (Some(_), _) => format!("{text} is in {name}: nothing after it there keeps it from going on."),
-            (None, _) if flooded.is_dead => format!("It comes to {name}, where its result is dead."),
-            (None, Some(stop)) => format!("It comes to {name}, where `{}` stops it.", self.text(stop)),
+            (None, _) if flooded.is_dead => format!("It reaches {name}, where its result is dead."),
+            (None, Some(stop)) => format!("It reaches {name}, where `{}` stops it.", self.text(stop)),
             (None, None) => match join {
-                Some(join) if join.verdict == JoinVerdict::Plain => format!("It comes to {name} on all paths."),
+                Some(join) if join.verdict == JoinVerdict::Plain => format!("It reaches {name} on all paths."),
                 Some(join) if flooded.is_partial => {
                     let line = following(self.line(join, detail));
                     match join.verdict {
                         JoinVerdict::EnabledWith(earlier) => format!(
-                            "It comes to the join {name} on some paths only, and passes as the benefit of {} needs \
+                            "It reaches the join {name} on some paths only, and passes as the benefit of {} needs \
                              that.{line}",
                             self.name(earlier)
                         ),
                         JoinVerdict::PastOthers => {
-                            format!("It comes to the join {name} on all paths, as it passes others with a predicate.")
+                            format!("It reaches the join {name} on all paths, as it passes others with a predicate.")
                         }
                         _ => format!(
-                            "It comes to the join {name} on some paths only, and passes it with a predicate.{line}"
+                            "It reaches the join {name} on some paths only, and passes it with a predicate.{line}"
                         ),
                     }
                 }
