@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warpscope_core::report::InspectReport;
+use warpscope_core::report::{InspectReport, InspectRequest};
 
 use super::opt::{Emit, Work};
 use crate::failure::Failure;
@@ -30,7 +30,14 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     });
     let choices = choices.collect::<Result<BTreeMap<_, _>, _>>()?;
     let mut bench = options.work.open(Emit::Wir)?;
-    let report = InspectReport::new(&mut bench.session, options.work.kernel(), options.stop, choices);
+    let request = InspectRequest {
+        kernel: options.work.kernel(),
+        stop: options.stop,
+        choices,
+        source: &bench.source.text,
+        is_measured: options.work.is_measured(),
+    };
+    let report = InspectReport::new(&mut bench.session, request);
     if options.json {
         output::json(&report)?;
     } else {

@@ -115,7 +115,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 
 /// A program that passes have worked on.
 pub struct Bench {
-    source: Source,
+    /// The file.
+    pub source: Source,
     /// The session in which the passes ran.
     pub session: Session,
     /// How its kernels are launched, options aside.
@@ -144,6 +145,11 @@ impl Work {
         self.kernel.as_deref()
     }
 
+    /// Does a run measure the profile?
+    pub fn is_measured(&self) -> bool {
+        self.profile == ProfileSource::Simulate
+    }
+
     /// Runs the passes over the program, which is to be printed as `emit` says.
     pub fn open(&self, emit: Emit) -> Result<Bench, Failure> {
         let mut steps = self.pipeline.steps()?;
@@ -169,7 +175,7 @@ impl Work {
         }
         let settings = self.run.complete_launches(&mut launched, &kernels)?;
         sim::settle_launches(&mut launched, &kernels, &settings).map_err(|error| Failure::usage(error.to_string()))?;
-        if self.profile == ProfileSource::Simulate {
+        if self.is_measured() {
             let mut measured = Profile::new();
             for (&kernel, settings) in kernels.iter().zip(&settings) {
                 let counts = reported(&source, report::measure(&launched, kernel, settings, machine))?;

@@ -246,6 +246,11 @@ const MOSTLY_ZERO: &str = "kernel k(x: ptr.global restrict, y: ptr.global restri
      a = ld.global.u32 x[i]\n    b = work.u32 400, i\n    c = mul.u32 a, b\n    st.global.u32 y[i], c\n    ret\n    \
      profile zero {\n        entry.a: 0.9\n    }\n}\n";
 
+/// A kernel in which `a` is used on one of two declared paths.
+const PARTLY_DEAD: &str = "kernel k(p: pred, x: ptr.global) {\nentry:\n    a = work.u32 40, 1\n    br p, left, right\n\
+                           left:\n    st.global.u32 x[0], a\n    br join\nright:\n    br join\njoin:\n    ret\n    \
+                           profile path {\n        entry left join: 3\n        entry right join: 4\n    }\n}\n";
+
 #[test]
 fn inspect_prints_tables_as_text_and_as_json() {
     let text = good(&["inspect", "-", "--passes", "dce,azp"], MOSTLY_ZERO);
@@ -270,6 +275,13 @@ fn inspect_prints_tables_as_text_and_as_json() {
         after.starts_with("== Candidates of azp in `k` after 1 rewrites\nNo candidate is good enough any more"),
         "{after}"
     );
+    let edit = ["inspect", "-", "--passes", "pde", "--json", "--choose", "frequency.0-2-3=7"];
+    let answer: Value = serde_json::from_str(&good(&edit, PARTLY_DEAD)).expect("JSON");
+    let offered = answer["inspections"][0]["offers"][0]["source"].as_str().expect("an offered source");
+    assert!(offered.contains("entry right join: 7") && offered.contains("entry left join: 3"), "{offered}");
+    let text = good(&[&edit[..4], &edit[5..]].concat(), PARTLY_DEAD);
+    assert!(text.contains("offer: Write them into the program"), "{text}");
+
     let nothing = warpscope(&["inspect", "-", "--passes", "dce"], MOSTLY_ZERO);
     assert!(nothing.status.success() && nothing.stdout.is_empty());
     assert!(String::from_utf8_lossy(&nothing.stderr).contains("no pass of this pipeline has anything to show"));

@@ -52,6 +52,9 @@ impl Display for Inspection {
             let aside = if note.aside.is_empty() { String::new() } else { alloc::format!(" ({})", note.aside) };
             writeln!(out, "\n{word}{}{aside}", note.sentence)?;
         }
+        for offer in &self.offers {
+            writeln!(out, "\noffer: {} (`source` in the JSON)", offer.label)?;
+        }
         Ok(())
     }
 }

@@ -30,15 +30,26 @@ struct PassInspection {
     inspection: Inspection,
 }
 
+/// Positions and inputs of an [`InspectReport`].
+#[derive(Default)]
+pub struct InspectRequest<'a> {
+    /// Name of the only function to inspect; None for all kernels.
+    pub kernel: Option<&'a str>,
+    /// Number of rewrites of the session after which the passes that are active there are inspected. With None each pass
+    /// is inspected where it begins, or where it ends if it shows past events.
+    pub stop: Option<usize>,
+    /// Choices of a person, by key.
+    pub choices: BTreeMap<String, String>,
+    /// The text that the program was read from, which offers change; empty for none.
+    pub source: &'a str,
+    /// Whether a run has measured the profile that the program declares.
+    pub is_measured: bool,
+}
+
 impl InspectReport {
-    /// Inspects the functions of that name, or all kernels: after so many rewrites the passes that have the word there,
-    /// otherwise each pass where it begins, or where it ends if it shows what has been kept.
-    pub fn new(
-        session: &mut Session,
-        kernel: Option<&str>,
-        stop: Option<usize>,
-        choices: BTreeMap<String, String>,
-    ) -> InspectReport {
+    /// Inspects the passes of a session. The session's position changes.
+    pub fn new(session: &mut Session, request: InspectRequest<'_>) -> InspectReport {
+        let InspectRequest { kernel, stop, choices, source, is_measured } = request;
         let is_wanted = |session: &Session, func: Func| {
             let func = &session.start().funcs[func];
             kernel.map_or(func.kind == FuncKind::Kernel, |name| func.name == name)
@@ -68,9 +79,8 @@ impl InspectReport {
         for (pass, done, func) in places {
             session.seek(done);
             // Changes are counted through the session, as `stop` is.
-            let Some(inspection) = session.inspect(pass, func, &request, Surroundings::none(passes.clone())) else {
-                continue;
-            };
+            let surroundings = Surroundings { source, is_measured, ..Surroundings::none(passes.clone()) };
+            let Some(inspection) = session.inspect(pass, func, &request, surroundings) else { continue };
             inspections.push(PassInspection {
                 pass: session.reports()[pass].name,
                 function: session.start().funcs[func].name.clone(),

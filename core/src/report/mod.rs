@@ -43,7 +43,7 @@ mod optimize;
 mod simulate;
 
 pub use crate::facade::find_kernel;
-pub use inspect::InspectReport;
+pub use inspect::{InspectReport, InspectRequest};
 pub use optimize::{FactReport, OptimizeReport, PassReport, RemarkReport};
 pub use simulate::{
     BlockReport, DUMP_LIMIT, EdgeReport, Element, JointReport, PathReport, ProfileReport, SimulateReport, Wanted,

@@ -11,7 +11,7 @@ use warpscope_core::load::{self, Dialect};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::{PASSES, Size, Step, apply_knob, guard_loads, parse_pipeline};
 use warpscope_core::profile::{self, Profile};
-use warpscope_core::report::{self, InspectReport, OptimizeReport, Wanted};
+use warpscope_core::report::{self, InspectReport, InspectRequest, OptimizeReport, Wanted};
 use warpscope_core::session::{self, Session};
 use warpscope_core::text::{self, LineIndex};
 use warpscope_core::{ptx, sim};
@@ -50,10 +50,11 @@ pub fn inspect(source: &str, options: &str) -> String {
     answer(options, |options: InspectOptions| {
         let InspectOptions { stop, choices, optimize } = options;
         refuse_unknown(&optimize.unknown, INSPECT_OPTIONS)?;
-        let kernel = optimize.kernel.clone();
+        let (kernel, is_measured) = (optimize.kernel.clone(), optimize.profile == ProfileSource::Simulate);
         let choices = choices.iter().map(|(key, value)| (key.clone(), plain(value))).collect();
         let (mut session, _) = open(source, optimize, &mut || 0)?;
-        Ok(InspectReport::new(&mut session, kernel.as_deref(), stop, choices))
+        let request = InspectRequest { kernel: kernel.as_deref(), stop, choices, source, is_measured };
+        Ok(InspectReport::new(&mut session, request))
     })
 }
 
