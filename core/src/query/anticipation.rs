@@ -7,7 +7,8 @@
 //!
 //! 1. A question about a set of forms goes to the block itself and from there to successors.
 //! 2. A block that computes one of the forms answers true; a form whose operands or memory are
-//!    written drops out of the set, and with the last one the answer is false. So it is at an exit.
+//!    written drops out of the set, and with the last one the answer is false. So it is at an exit,
+//!    and where control no longer reaches any computation of the forms.
 //! 3. Answers of successors meet as "and".
 //!
 //! A block where the answer is true is down-safe: computing the form there adds a computation to no
@@ -65,6 +66,11 @@ pub struct Anticipation<'q, 'm> {
 }
 
 impl Anticipation<'_, '_> {
+    /// May control come from the end of a block to a computation of one of these forms, which are of one kind?
+    fn is_computed_after(&self, block: Block, forms: FormSet) -> bool {
+        self.snapshot.forms.members(forms).first().is_some_and(|&form| self.snapshot.is_computed_after(block, form))
+    }
+
     /// Is the answer true at all of these blocks?
     pub fn inquire(
         &mut self,
@@ -123,6 +129,9 @@ impl Problem for Anticipation<'_, '_> {
             DescentEnd::Same => LocalEffect::Answered("4", true, None, None),
             DescentEnd::Changed => LocalEffect::Answered("3", false, None, None),
             DescentEnd::Bottom(_) if self.neighbours(block).is_empty() => LocalEffect::Answered("1", false, None, None),
+            DescentEnd::Bottom(forms) if !self.is_computed_after(block, forms) => {
+                LocalEffect::Answered("6", false, None, None)
+            }
             DescentEnd::Bottom(forms) => LocalEffect::Forwarded("5", AnticipationQuestion { forms, ..question }, None),
         }
     }

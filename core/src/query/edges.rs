@@ -63,6 +63,9 @@ struct Node {
     /// The edge's source, for a block that was created on an edge.
     source: PackedOption<Block>,
     rank: u32,
+    /// Position in reverse postorder, and the first one that control can reach from here.
+    position: u32,
+    first_after: u32,
     is_entry: bool,
     is_before_entry: bool,
     ends_in_call: bool,
@@ -78,6 +81,9 @@ impl SplitGraph {
     /// blocks.
     pub fn new(func: &Function, cfg: &Cfg, calls: &[Block]) -> SplitGraph {
         let mut nodes: SecondaryMap<Block, Node> = filled(func.blocks.len());
+        for ((position, &block), first) in (0..).zip(cfg.reverse_postorder()).zip(cfg.points_of_no_return()) {
+            (nodes[block].position, nodes[block].first_after) = (position, first);
+        }
         for (rank, block) in (0..).zip(func.block_order()) {
             (nodes[block].rank, nodes[block].is_entry) = (rank, cfg.is_entry(block));
         }
@@ -137,6 +143,16 @@ impl SplitGraph {
         self.nodes[block].rank
     }
 
+    /// The position of a block in reverse postorder; of a block on an edge that of the edge's source.
+    pub fn position(&self, block: Block) -> u32 {
+        self.nodes[block].position
+    }
+
+    /// The position before which control reaches no block from this one.
+    pub fn first_after(&self, block: Block) -> u32 {
+        self.nodes[block].first_after
+    }
+
     /// The point where code for one edge is inserted: the end of the edge's source if that has no
     /// other successor and does not end in a call, and the edge otherwise.
     pub fn insertion_point(&self, from: Block, to: Block) -> InsertionPoint {
@@ -169,6 +185,8 @@ impl SplitGraph {
             successors: smallvec![to],
             source: self.value_block(from).into(),
             rank: self.rank(to),
+            position: self.position(from),
+            first_after: self.first_after(from),
             ..Node::default()
         };
     }

@@ -263,6 +263,28 @@ impl Cfg {
         to <= from && from != UNREACHED
     }
 
+    /// By position in the reverse postorder: the last position up to it that no retreating edge passes over. From there
+    /// on control never returns to an earlier position.
+    pub fn points_of_no_return(&self) -> Vec<u32> {
+        let count = self.reverse_postorder.len();
+        // How many edges more, or fewer, go back over a position than over the one before it.
+        let mut changes = vec![0_i32; count + 1];
+        for edge in self.edges().filter(|&edge| self.is_retreating(edge)) {
+            changes[self.position[self.target(edge).index()] as usize + 1] += 1;
+            changes[self.position[self.source(edge).index()] as usize + 1] -= 1;
+        }
+        let (mut going_back, mut last) = (0, 0);
+        let mut all = Vec::with_capacity(count);
+        for (position, change) in (0..count as u32).zip(changes) {
+            going_back += change;
+            if going_back == 0 {
+                last = position;
+            }
+            all.push(last);
+        }
+        all
+    }
+
     /// Does its source have other edges out, and its target other ways in? Code that belongs to such an edge needs a
     /// block of its own. Control that comes from outside is a way in.
     pub fn is_critical(&self, edge: Edge) -> bool {

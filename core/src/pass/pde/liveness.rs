@@ -6,17 +6,22 @@
 //!          └▶ c: x = 0
 //! ```
 //!
-//! 1. The first query about a register fills its range backward, from the nodes that read it first,
-//!    up to those that overwrite it. Statements only ask after a write of the register, so the fill
-//!    ends at the outermost loop around the first write.
-//! 2. Further statements of the register ask the same range.
+//! 1. The search of a range begins at the nodes that read the register first, and goes backward up
+//!    to those that overwrite it, or to the outermost loop around the first write: statements only
+//!    ask after a write.
+//! 2. A query continues the search until its node is found, nodes nearer to the writes first. If
+//!    the search ends without it, the register is dead there.
 //! 3. A plan changes the ranges of its registers where its statement is delayed: the result is
 //!    dead, and operands are live if it is needed from there on. If liveness may change elsewhere
-//!    as well, the plan drops the ranges, and the next query fills them again.
+//!    as well, the plan drops the ranges, and the next query begins anew.
+//!
+//! Sound because a node from which the search has not gone on is live before and after a plan that
+//! leaves it alone, and so the predecessors are that do not overwrite the register.
 //!
 //! The last look of [`rounds`](super::rounds) compares the ranges with recomputation.
 //!
-//! Cost: O(nodes in which the register is live) for a fill.
+//! Cost: O(nodes in which the register is live) for all queries, and for one that succeeds often
+//! only O(nodes up to the next read).
 
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
@@ -26,64 +31,78 @@ use super::accesses::Accesses;
 use crate::ir::Reg;
 use crate::pass::support::path_guided::nodes::{Node, Nodes};
 
-/// Nodes at whose entries a register is live.
+/// Nodes at whose entries a register is live, as far as they have been searched.
 pub(super) struct LiveRange {
-    /// The least of the nodes.
-    first: Node,
-    /// The nodes, counted from the first.
-    nodes: FixedBitSet,
+    reg: Reg,
+    /// Nodes before this one are never asked about.
+    least: Node,
+    /// Live nodes, counted from the least.
+    found: FixedBitSet,
+    /// Live nodes whose predecessors have not been visited, and some that no longer are live.
+    pending: Vec<Node>,
 }
 
 impl LiveRange {
+    /// The range of a register before its search.
+    fn of(nodes: &Nodes, accesses: &Accesses, reg: Reg) -> LiveRange {
+        let least = accesses.writers(reg).next().map_or(nodes.len(), |(node, _)| nodes.least_behind(node));
+        let reading = accesses.touching(reg).filter(|&(node, touches)| touches.is_read_first && node >= least);
+        let mut pending: Vec<Node> = reading.map(|(node, _)| node).collect();
+        pending.reverse();
+        let mut found = FixedBitSet::new();
+        pending.iter().for_each(|node| found.grow_and_insert(node - least));
+        LiveRange { reg, least, found, pending }
+    }
+
     /// Whether the register is live at the entry of a node.
-    pub fn contains(&self, node: Node) -> bool {
-        node.checked_sub(self.first).is_some_and(|index| self.nodes.contains(index))
+    pub fn contains(&mut self, nodes: &Nodes, accesses: &Accesses, node: Node) -> bool {
+        let &mut LiveRange { reg, least, ref mut found, ref mut pending } = self;
+        let Some(index) = node.checked_sub(least) else { return false };
+        let passes = |node: Node| accesses.touches(node, reg).is_none_or(|touches| !touches.is_overwritten);
+        while !found.contains(index) {
+            let Some(next) = pending.pop() else { return false };
+            if !found.contains(next - least) {
+                continue;
+            }
+            for &before in nodes.predecessors(next).iter().rev() {
+                if before >= least && !found.contains(before - least) && passes(before) {
+                    found.grow_and_insert(before - least);
+                    pending.push(before);
+                }
+            }
+        }
+        true
     }
 
     /// Whether it is live at the end of a node.
-    pub fn contains_end(&self, nodes: &Nodes, node: Node) -> bool {
-        nodes.successors(node).iter().any(|&next| self.contains(next))
+    pub fn contains_end(&mut self, nodes: &Nodes, accesses: &Accesses, node: Node) -> bool {
+        nodes.successors(node).iter().any(|&next| self.contains(nodes, accesses, next))
     }
 }
 
 /// See the file's head.
+#[derive(Default)]
 pub(super) struct Liveness {
-    /// Ranges of the registers, if filled.
+    /// Ranges of the registers, if asked for.
     ranges: Vec<Option<LiveRange>>,
-    /// Nodes that a fill has found, or that overwrite the register.
-    is_closed: FixedBitSet,
-    /// Nodes that a fill has found.
-    found: Vec<Node>,
 }
 
 impl Liveness {
-    /// Liveness without filled ranges.
-    pub fn new(nodes: &Nodes) -> Liveness {
-        Liveness { ranges: Vec::new(), is_closed: FixedBitSet::with_capacity(nodes.len()), found: Vec::new() }
-    }
-
     /// The live range of a register, valid at all nodes that a statement that writes it can reach.
-    pub fn range(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> &LiveRange {
+    pub fn range(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> &mut LiveRange {
         if self.ranges.len() < accesses.registers() {
             self.ranges.resize_with(accesses.registers(), || None);
         }
-        if self.ranges[reg.index()].is_none() {
-            self.ranges[reg.index()] = Some(self.fill(nodes, accesses, reg));
-        }
-        self.ranges[reg.index()].get_or_insert_with(|| LiveRange { first: 0, nodes: FixedBitSet::new() })
+        self.ranges[reg.index()].get_or_insert_with(|| LiveRange::of(nodes, accesses, reg))
     }
 
     /// Notes that a register is live at the entries of some nodes from now on, or dead, if its
-    /// range is filled.
+    /// range is known.
     pub fn set(&mut self, reg: Reg, nodes: impl Iterator<Item = Node>, is_live: bool) {
-        let Some(Some(range)) = self.ranges.get_mut(reg.index()) else { return };
-        for node in nodes {
-            match node.checked_sub(range.first) {
-                Some(index) if is_live => range.nodes.grow_and_insert(index),
-                Some(index) if index < range.nodes.len() => range.nodes.remove(index),
-                None if is_live => return self.forget(reg),
-                _ => {}
-            }
+        let Some(Some(LiveRange { least, found, .. })) = self.ranges.get_mut(reg.index()) else { return };
+        for index in nodes.filter_map(|node| node.checked_sub(*least)) {
+            found.grow(index + 1);
+            found.set(index, is_live);
         }
     }
 
@@ -92,34 +111,5 @@ impl Liveness {
         if let Some(range) = self.ranges.get_mut(reg.index()) {
             *range = None;
         }
-    }
-
-    fn fill(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> LiveRange {
-        let Liveness { is_closed, found, .. } = self;
-        let least = accesses.writers(reg).next().map_or(nodes.len(), |(node, _)| nodes.least_behind(node));
-        let closing = || accesses.touching(reg).filter(|(_, it)| it.is_read_first || it.is_overwritten);
-        for (node, touches) in closing().filter(|&(node, _)| node >= least) {
-            is_closed.insert(node);
-            if touches.is_read_first {
-                found.push(node);
-            }
-        }
-        let mut next = 0;
-        while let Some(&node) = found.get(next) {
-            next += 1;
-            for &before in nodes.predecessors(node) {
-                if before >= least && !is_closed.put(before) {
-                    found.push(before);
-                }
-            }
-        }
-        let first = found.iter().copied().min().unwrap_or(0);
-        let mut range = FixedBitSet::with_capacity(found.iter().max().map_or(0, |last| last - first + 1));
-        closing().for_each(|(node, _)| is_closed.set(node, false));
-        for node in found.drain(..) {
-            is_closed.set(node, false);
-            range.insert(node - first);
-        }
-        LiveRange { first, nodes: range }
     }
 }

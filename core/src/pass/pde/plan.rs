@@ -146,7 +146,7 @@ pub(super) struct Scratch {
 
 impl Scratch {
     pub fn new(nodes: &Nodes) -> Scratch {
-        Scratch { liveness: Liveness::new(nodes), region: Region::new(nodes) }
+        Scratch { liveness: Liveness::default(), region: Region::new(nodes) }
     }
 
     /// The nodes on which the last plan depends: its region, or where it was seen that no successor
@@ -269,7 +269,7 @@ impl Planner<'_> {
     /// Whether a successor of the statement's nodes needs its result.
     pub fn is_needed(&self, statement: &Statement, scratch: &mut Scratch) -> bool {
         let live = scratch.liveness.range(self.nodes, self.accesses, statement.dst);
-        statement.occurrences.iter().any(|occurrence| live.contains_end(self.nodes, occurrence.node))
+        statement.occurrences.iter().any(|occurrence| live.contains_end(self.nodes, self.accesses, occurrence.node))
     }
 
     /// Finds the region of a statement.

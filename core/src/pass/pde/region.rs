@@ -130,13 +130,12 @@ pub(super) struct Region {
 }
 
 /// The program that is searched.
-#[derive(Clone, Copy)]
 pub(super) struct Surroundings<'a> {
     pub nodes: &'a Nodes,
     pub accesses: &'a Accesses,
     pub paths: Option<&'a Paths>,
     /// The live range of the statement's result.
-    pub live: &'a LiveRange,
+    pub live: &'a mut LiveRange,
 }
 
 impl Region {
@@ -164,7 +163,7 @@ impl Region {
     pub fn search(&mut self, around: Surroundings<'_>, statement: &Statement) -> SearchResult {
         let Surroundings { nodes, accesses, paths, live } = around;
         self.clear();
-        let look = |node: Node| (!live.contains(node), statement.first_stop(accesses, node));
+        let mut look = |node: Node| (!live.contains(nodes, accesses, node), statement.first_stop(accesses, node));
         for occurrence in &statement.occurrences {
             // The stop after the occurrence matters only if the statement arrives there again.
             self.enter(occurrence.node, Some(occurrence.inst), (false, NOWHERE));

@@ -76,6 +76,7 @@ impl<'m> Walk<'m> {
     /// Asks about one occurrence, and about all that its answer makes available. An occurrence that
     /// is alone, without relatives and outside loops, has nothing to be available from.
     pub fn visit(&mut self, view: &mut View<'_>, occurrence: Occurrence, is_alone: bool) {
+        self.engine.forget_old_answers();
         self.ask(view, occurrence, is_alone);
         self.asked[occurrence] = true;
         self.ask_again(view);

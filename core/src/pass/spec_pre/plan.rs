@@ -204,9 +204,8 @@ impl Plan {
     pub fn of(expression: &Expression, region: &Region, placement: &Placement, lane: usize) -> Plan {
         let has = |lanes: Lanes| lanes >> lane & 1 == 1;
         let those = |lanes: &[Lanes], inst: fn(&Site) -> Option<Inst>| {
-            let nodes =
-                region.members.iter().zip(lanes).filter(|(_, lanes)| has(**lanes)).map(|(member, _)| member.node);
-            nodes.filter_map(|node| Some((node, inst(expression.site(node)?)?))).collect()
+            let sites = expression.sites.iter().filter(|site| region.place(site.node).is_some_and(|it| has(lanes[it])));
+            sites.filter_map(|site| Some((site.node, inst(site)?))).collect()
         };
         let inserted = placement.inserted.iter().filter(|(_, lanes)| has(*lanes));
         Plan {

@@ -283,8 +283,12 @@ impl Region {
 
     /// Whether an evaluation is hoisted to the only successor of a node.
     pub fn is_needed_after(&self, nodes: &Nodes, hoisted: &Hoisted, node: Node) -> bool {
-        let place = |next: &Node| self.members.binary_search_by_key(next, |member| member.node).ok();
-        nodes.successors(node).iter().filter_map(place).any(|place| hoisted.entry[place] != 0)
+        nodes.successors(node).iter().filter_map(|&next| self.place(next)).any(|place| hoisted.entry[place] != 0)
+    }
+
+    /// The member of a node.
+    pub fn place(&self, node: Node) -> Option<usize> {
+        self.members.binary_search_by_key(&node, |member| member.node).ok()
     }
 
     /// Expressions that become redundant somewhere only by speculation, if at all.

@@ -11,12 +11,14 @@
 //! 2. Go backward from first evaluations through nodes that do not change the value, the last node
 //!    first.
 //! 3. Among these, go forward from last evaluations, the first node first.
+//!    Both walk in sweeps: what goes along a back edge waits for the next sweep, so that
+//!    expressions of neighbouring nodes go round a loop together.
 //! 4. The nodes found twice, and those before them that evaluate last, are the members.
 //!
 //! Nothing is hoisted to where it cannot be inserted, or out of a loop that control cannot leave.
 //! Branches with a back edge are never passed by speculation.
 //!
-//! Cost: O(nodes · log nodes) words, times the loops around a node. Limit: [`MOST_NODES`].
+//! Cost: O(nodes · log nodes) words for each sweep. Limit: [`MOST_NODES`].
 
 use alloc::collections::BinaryHeap;
 use alloc::vec;
@@ -133,16 +135,17 @@ impl Search {
         // Nothing is available at nodes to which control does not come from an evaluation.
         let made = sites.clone().filter(|&node| self.marks[node].last != 0);
         let least = made.map(|node| nodes.least_behind(node)).min().unwrap_or(nodes.len());
-        let mut work: BinaryHeap<Node> = BinaryHeap::new();
+        let mut work: BinaryHeap<(Reverse<u32>, Node)> = BinaryHeap::new();
         for node in sites.filter(|&node| node >= least && self.shape.is_open[node]) {
             let marks = &mut self.marks[node];
             if core::mem::replace(&mut marks.wanted, marks.first) == 0 && marks.first != 0 {
                 marks.waiting = marks.first;
-                work.push(node);
+                work.push((Reverse(0), node));
             }
         }
         let mut count = 0;
-        while let Some(node) = work.pop() {
+        while let Some((Reverse(sweep), node)) = work.pop() {
+            found.push(node);
             let lanes = core::mem::take(&mut self.marks[node].waiting);
             for &before in nodes.predecessors(node).iter().filter(|&&before| before >= least) {
                 let new = lanes & self.transparent(before) & !self.marks[before].wanted;
@@ -150,13 +153,10 @@ impl Search {
                     continue;
                 }
                 let marks = &mut self.marks[before];
-                if marks.wanted == 0 {
-                    found.push(before);
-                    count += 1;
-                }
+                count += usize::from(marks.wanted == 0);
                 marks.wanted |= new;
                 if marks.waiting == 0 {
-                    work.push(before);
+                    work.push((Reverse(sweep + u32::from(Nodes::goes_back(before, node))), before));
                 }
                 marks.waiting |= new;
             }
@@ -164,21 +164,24 @@ impl Search {
                 break;
             }
         }
-        work.into_iter().fold(0, |all, node| all | core::mem::take(&mut self.marks[node].waiting))
+        work.into_iter().fold(0, |all, (_, node)| {
+            found.push(node);
+            all | core::mem::take(&mut self.marks[node].waiting)
+        })
     }
 
     /// Goes forward from evaluations, where the value is wanted; not for expressions that are too
     /// large.
     fn find_reached(&mut self, nodes: &Nodes, sites: impl Iterator<Item = Node>, too_large: Lanes) {
-        let mut work: BinaryHeap<Reverse<Node>> = BinaryHeap::new();
+        let mut work: BinaryHeap<Reverse<(u32, Node)>> = BinaryHeap::new();
         for node in sites {
             let marks = &mut self.marks[node];
             let last = marks.last & !too_large;
             if core::mem::replace(&mut marks.waiting, last) == 0 && last != 0 {
-                work.push(Reverse(node));
+                work.push(Reverse((0, node)));
             }
         }
-        while let Some(Reverse(node)) = work.pop() {
+        while let Some(Reverse((sweep, node))) = work.pop() {
             let lanes = core::mem::take(&mut self.marks[node].waiting);
             for &next in nodes.successors(node) {
                 let transparent = self.transparent(next);
@@ -187,7 +190,7 @@ impl Search {
                 marks.reached |= new;
                 let on = new & transparent & !marks.last;
                 if on != 0 && marks.waiting == 0 {
-                    work.push(Reverse(next));
+                    work.push(Reverse((sweep + u32::from(Nodes::goes_back(node, next)), next)));
                 }
                 marks.waiting |= on;
             }
@@ -210,7 +213,8 @@ impl Search {
             let (before, next) = (0..0, 0..0);
             Member { node, first, last, only, transparent, reached, available: reached, split, before, next }
         };
-        let members: Vec<Member> = found.iter().copied().filter(is_member).map(member).collect();
+        let mut members: Vec<Member> = Vec::with_capacity(found.len());
+        members.extend(found.iter().copied().filter(is_member).map(member));
         Region::of(nodes, members, &mut self.place_of)
     }
 

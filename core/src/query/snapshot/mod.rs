@@ -205,6 +205,8 @@ pub struct Snapshot<'m> {
     /// The access of each form, by the values of its registers.
     access_numbers: HashMap<(Form, Held), FormAccessId>,
     changes: SecondaryMap<Kind, Changes>,
+    /// The last position in reverse postorder of a block with an occurrence of each kind.
+    last_positions: SecondaryMap<Kind, u32>,
     /// The number of occurrences of a family.
     counts: SecondaryMap<Family, u32>,
     /// All occurrences of a family but elements of vectors, in the order of their numbers.
@@ -263,6 +265,7 @@ impl<'m> Snapshot<'m> {
             form_accesses: PrimaryMap::new(),
             access_numbers: HashMap::new(),
             changes: SecondaryMap::new(),
+            last_positions: SecondaryMap::new(),
             counts: SecondaryMap::new(),
             families: SecondaryMap::new(),
             vectors: Vectors::default(),
@@ -375,6 +378,11 @@ impl<'m> Snapshot<'m> {
     pub fn is_made(&self, occurrence: Occurrence) -> bool {
         let data = &self.occurrences[occurrence];
         data.is_computed && data.inst.is_some() && !data.is_element
+    }
+
+    /// May control come from the end of a block to an occurrence that computes a form?
+    pub fn is_computed_after(&self, block: Block, form: Form) -> bool {
+        self.graph.first_after(block) <= self.last_positions[self.forms.kind(form)]
     }
 
     /// The number of changes to what answers questions about a form.

@@ -110,6 +110,8 @@ impl Snapshot<'_> {
         let OccurrenceData { inst, block, form, family, is_element, .. } = data;
         let occurrence = self.occurrences.push(data);
         self.counts[family] += 1;
+        let last = &mut self.last_positions[self.forms.kind(form)];
+        *last = (*last).max(self.graph.position(block));
         let item = Item { place, kind: ItemKind::Occurrence(occurrence) };
         self.items.entry((block, family)).or_default().push(item);
         if !is_element {

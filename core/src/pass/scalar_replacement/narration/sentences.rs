@@ -81,6 +81,7 @@ impl Narrator {
             }
             (Query::Anticipatability, "3") => format!("something in `{at}` may change its operands or its memory"),
             (Query::Anticipatability, "4") => format!("`{at}` computes it"),
+            (Query::Anticipatability, "6") => format!("nothing after `{at}` computes it"),
             (Query::Speculation, "1") => format!("control comes in at `{at}`"),
             (Query::Speculation, "2") => format!("this very question is under way in `{at}`"),
             (Query::Speculation, "3-i-a") => {

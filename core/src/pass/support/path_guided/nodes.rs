@@ -121,7 +121,6 @@ impl Nodes {
         let has_one_way = |node: Node| predecessors.of(node).len() == 1 && !entries.contains(&node);
         let one_way = (0..origins.len()).map(has_one_way).collect();
         let joins = (0..origins.len()).map(is_join).collect();
-        let least_behind = least_behind(origins.len(), pairs.iter().copied());
         Nodes {
             origins,
             blocks,
@@ -131,7 +130,7 @@ impl Nodes {
             predecessors,
             joins,
             one_way,
-            least_behind,
+            least_behind: by_search.points_of_no_return(),
             cfg: by_search,
             dominators: OnceCell::new(),
             loops: OnceCell::new(),
@@ -311,26 +310,6 @@ fn distinct(blocks: &[Block]) -> SmallVec<[Block; 4]> {
         }
     }
     found
-}
-
-/// Last node up to each one that no back edge passes over.
-fn least_behind(count: usize, edges: impl Iterator<Item = (Node, Node)>) -> Vec<u32> {
-    // How many edges more, or fewer, go back over a node than over the one before it.
-    let mut changes = vec![0i32; count + 1];
-    for (from, to) in edges.filter(|&(from, to)| to < from) {
-        changes[to + 1] += 1;
-        changes[from + 1] -= 1;
-    }
-    let (mut going_back, mut least) = (0, 0);
-    let mut all = Vec::with_capacity(count);
-    for (node, change) in changes.into_iter().take(count).enumerate() {
-        going_back += change;
-        if going_back == 0 {
-            least = node as u32;
-        }
-        all.push(least);
-    }
-    all
 }
 
 /// Partners of each node in `pairs`, in their order.
