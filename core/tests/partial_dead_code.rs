@@ -242,7 +242,7 @@ fn settings(pipeline: &str) -> PassSettings {
 fn a_survey_of_a_figure_shows_its_sets() {
     let (module, kernel) = figure("figure-5.wir");
     let names = |found: &Survey, join: &Join, set: &[usize]| -> Vec<u64> {
-        assert!(join.on.len() <= found.paths.len());
+        assert!(join.sets.on.len() <= found.paths.len());
         set.iter().map(|&path| found.paths[path].frequency).collect()
     };
     let found = survey(&module, kernel, &settings("pde[machine=unit]"), Question::default());
@@ -260,12 +260,12 @@ fn a_survey_of_a_figure_shows_its_sets() {
         (weighed.benefit_paths, weighed.cost_paths, weighed.benefit, weighed.cost),
         (150.0, 100.0, 150.0, 100.0)
     );
-    assert_eq!(names(&found, five, &five.available), [125, 25, 10]);
-    assert_eq!(names(&found, five, &five.benefits), [125, 25]);
-    assert_eq!(names(&found, five, &five.costs), [50, 50]);
+    assert_eq!(names(&found, five, &five.sets.available), [125, 25, 10]);
+    assert_eq!(names(&found, five, &five.sets.benefit), [125, 25]);
+    assert_eq!(names(&found, five, &five.sets.cost), [50, 50]);
     // By itself, as the paper prints it.
-    assert_eq!(names(&found, nine, &nine.benefits), [25]);
-    assert_eq!(names(&found, nine, &nine.costs), [50, 50]);
+    assert_eq!(names(&found, nine, &nine.sets.benefit), [25]);
+    assert_eq!(names(&found, nine, &nine.sets.cost), [50, 50]);
     let waves: Vec<usize> = detail.flood.iter().map(|flooded| flooded.wave).collect();
     assert!(waves.is_sorted() && waves[0] == 0 && waves.iter().max() > Some(&2), "{waves:?}");
     let lives: Vec<bool> = detail.landings.iter().map(|landed| landed.is_live).collect();
@@ -358,8 +358,8 @@ e:
     let joins: Vec<(&str, JoinVerdict)> = detail.joins.iter().map(|join| (name(join.block), join.verdict)).collect();
     assert_eq!(joins, [("m", JoinVerdict::Enabled), ("j", JoinVerdict::PastOthers)]);
     let frequencies = |set: &[usize]| set.iter().map(|&path| found.paths[path].frequency).collect::<Vec<_>>();
-    assert_eq!(frequencies(&detail.joins[1].available), [10, 1], "they come there with it");
-    assert_eq!((&detail.joins[1].benefits, &detail.joins[1].costs), (&vec![], &vec![]), "it was not weighed");
+    assert_eq!(frequencies(&detail.joins[1].sets.available), [10, 1], "they come there with it");
+    assert_eq!((&detail.joins[1].sets.benefit, &detail.joins[1].sets.cost), (&vec![], &vec![]), "it was not weighed");
     assert_eq!(detail.joins[0].weighed.map(|weighed| (weighed.benefit_paths, weighed.cost_paths)), Some((100.0, 5.0)));
     survey_foretells(&module, "pde[machine=unit,cost=path]").expect("the pass does what is foretold");
 }
