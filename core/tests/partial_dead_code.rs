@@ -447,6 +447,43 @@ m:
     assert!(place("\nb1:") < place("x1 = "), "{text}");
 }
 
+/// A chain of products that only one side needs: one of them sinks in each round.
+fn chain(length: usize) -> Module {
+    let products: String = (1..length).map(|place| format!("    v{place} = mul.u32 v{}, 3\n", place - 1)).collect();
+    let source = format!(
+        "
+kernel k(x: ptr.global, n: u32) {{
+a:
+    i = mov.u32 %tid
+    p = setp.lt.u32 i, n
+    v0 = mul.u32 i, n
+{products}    br p, b, c
+b:
+    st.global.u32 x[i], v{}
+    ret
+c:
+    ret
+}}
+",
+        length - 1
+    );
+    laws::well_formed(&source).expect("a program")
+}
+
+/// Checks that the last round is carried out, and that the remark says whether more could follow.
+#[test]
+fn window_stops_after_its_last_round_is_applied() {
+    for (length, left) in [(32, 0), (33, 1)] {
+        let steps = parse_pipeline("pde[predication=false]").expect("a pipeline");
+        let session = Session::open(chain(length), &Options { steps, ..Options::default() }, &mut || 0);
+        let events = session.journal().events();
+        let stopped = events.iter().any(|event| event.remark.rule == "max-rounds");
+        let text = print(session.module());
+        let first = &text[..text.find("\nb:").expect("the side")];
+        assert_eq!((first.matches(" = mul").count(), stopped), (left, left > 0), "{text}");
+    }
+}
+
 /// Checks long programs: the pass asserts shortcuts where it takes them, for joins past which no path could
 /// lose anything, which are not weighed, and for nodes in which nothing happens, which are not visited.
 #[test]
