@@ -229,11 +229,11 @@ struct FoundAccess {
 }
 
 impl<'m> Snapshot<'m> {
-    /// The snapshot of a function as it is now.
+    /// The snapshot of a function as it is now. `endless` as for [`SplitGraph::new`].
     pub fn new(
         module: &'m Module,
         func: &Function,
-        (cfg, dominators): (&Rc<Cfg>, Rc<Dominators>),
+        (cfg, dominators, endless): (&Rc<Cfg>, Rc<Dominators>, &[Block]),
         values: Rc<Values>,
         overflow: Overflow,
         interest: Interest,
@@ -248,7 +248,7 @@ impl<'m> Snapshot<'m> {
         }
         let mut snapshot = Snapshot {
             module,
-            graph: SplitGraph::new(func, cfg, &calls),
+            graph: SplitGraph::new(func, cfg, &calls, endless),
             forms: Forms::default(),
             steps: 0,
             budget: u64::MAX,
