@@ -242,7 +242,7 @@ fn settings(pipeline: &str) -> PassSettings {
 fn a_survey_of_a_figure_shows_its_sets() {
     let (module, kernel) = figure("figure-5.wir");
     let names = |found: &Survey, join: &Join, set: &[usize]| -> Vec<u64> {
-        assert!(join.on.len() <= found.paths.len());
+        assert!(join.sets.on.len() <= found.paths.len());
         set.iter().map(|&path| found.paths[path].frequency).collect()
     };
     let found = survey(&module, kernel, &settings("pde[machine=unit]"), Question::default());
@@ -260,12 +260,12 @@ fn a_survey_of_a_figure_shows_its_sets() {
         (weighed.benefit_paths, weighed.cost_paths, weighed.benefit, weighed.cost),
         (150.0, 100.0, 150.0, 100.0)
     );
-    assert_eq!(names(&found, five, &five.available), [125, 25, 10]);
-    assert_eq!(names(&found, five, &five.benefits), [125, 25]);
-    assert_eq!(names(&found, five, &five.costs), [50, 50]);
+    assert_eq!(names(&found, five, &five.sets.available), [125, 25, 10]);
+    assert_eq!(names(&found, five, &five.sets.benefit), [125, 25]);
+    assert_eq!(names(&found, five, &five.sets.cost), [50, 50]);
     // By itself, as the paper prints it.
-    assert_eq!(names(&found, nine, &nine.benefits), [25]);
-    assert_eq!(names(&found, nine, &nine.costs), [50, 50]);
+    assert_eq!(names(&found, nine, &nine.sets.benefit), [25]);
+    assert_eq!(names(&found, nine, &nine.sets.cost), [50, 50]);
     let waves: Vec<usize> = detail.flood.iter().map(|flooded| flooded.wave).collect();
     assert!(waves.is_sorted() && waves[0] == 0 && waves.iter().max() > Some(&2), "{waves:?}");
     let lives: Vec<bool> = detail.landings.iter().map(|landed| landed.is_live).collect();
@@ -358,8 +358,8 @@ e:
     let joins: Vec<(&str, JoinVerdict)> = detail.joins.iter().map(|join| (name(join.block), join.verdict)).collect();
     assert_eq!(joins, [("m", JoinVerdict::Enabled), ("j", JoinVerdict::PastOthers)]);
     let frequencies = |set: &[usize]| set.iter().map(|&path| found.paths[path].frequency).collect::<Vec<_>>();
-    assert_eq!(frequencies(&detail.joins[1].available), [10, 1], "they come there with it");
-    assert_eq!((&detail.joins[1].benefits, &detail.joins[1].costs), (&vec![], &vec![]), "it was not weighed");
+    assert_eq!(frequencies(&detail.joins[1].sets.available), [10, 1], "they come there with it");
+    assert_eq!((&detail.joins[1].sets.benefit, &detail.joins[1].sets.cost), (&vec![], &vec![]), "it was not weighed");
     assert_eq!(detail.joins[0].weighed.map(|weighed| (weighed.benefit_paths, weighed.cost_paths)), Some((100.0, 5.0)));
     survey_foretells(&module, "pde[machine=unit,cost=path]").expect("the pass does what is foretold");
 }
@@ -445,6 +445,43 @@ m:
     let place = |what: &str| text.find(what).expect("it is there");
     assert!(place("\nn:") < place("y = ") && place("y = ") < place("\nb1:"), "{text}");
     assert!(place("\nb1:") < place("x1 = "), "{text}");
+}
+
+/// A chain of products that only one side needs: one of them sinks in each round.
+fn chain(length: usize) -> Module {
+    let products: String = (1..length).map(|place| format!("    v{place} = mul.u32 v{}, 3\n", place - 1)).collect();
+    let source = format!(
+        "
+kernel k(x: ptr.global, n: u32) {{
+a:
+    i = mov.u32 %tid
+    p = setp.lt.u32 i, n
+    v0 = mul.u32 i, n
+{products}    br p, b, c
+b:
+    st.global.u32 x[i], v{}
+    ret
+c:
+    ret
+}}
+",
+        length - 1
+    );
+    laws::well_formed(&source).expect("a program")
+}
+
+/// Checks that the last round is carried out, and that the remark says whether more could follow.
+#[test]
+fn window_stops_after_its_last_round_is_applied() {
+    for (length, left) in [(32, 0), (33, 1)] {
+        let steps = parse_pipeline("pde[predication=false]").expect("a pipeline");
+        let session = Session::open(chain(length), &Options { steps, ..Options::default() }, &mut || 0);
+        let events = session.journal().events();
+        let stopped = events.iter().any(|event| event.remark.rule == "max-rounds");
+        let text = print(session.module());
+        let first = &text[..text.find("\nb:").expect("the side")];
+        assert_eq!((first.matches(" = mul").count(), stopped), (left, left > 0), "{text}");
+    }
 }
 
 /// Checks long programs: the pass asserts shortcuts where it takes them, for joins past which no path could

@@ -96,16 +96,16 @@ fn survey_foretells(module: &Module, pipeline: &str) -> Result<usize, TestCaseEr
 
 /// Sets of paths are among those through a branch, and the figures are their sums.
 fn are_consistent(found: &Survey, branch: &Branch) -> Result<(), TestCaseError> {
-    for set in [&branch.available, &branch.anticipated] {
-        prop_assert!(set.iter().all(|path| branch.on.contains(path)));
+    for set in [&branch.sets.available, &branch.sets.removable] {
+        prop_assert!(set.iter().all(|path| branch.sets.on.contains(path)));
     }
-    prop_assert!(branch.benefits.iter().all(|path| !branch.costs.contains(path)));
+    prop_assert!(branch.sets.benefit.iter().all(|path| !branch.sets.cost.contains(path)));
     let Some(weighed) = branch.weighed else { return Ok(()) };
     let executions = |set: &[usize]| set.iter().map(|&path| found.paths[path].frequency as f64).sum::<f64>();
     // A path may lose more than one evaluation.
-    prop_assert!(weighed.benefit_paths >= executions(&branch.benefits), "{:?}", branch);
-    prop_assert!(weighed.cost_paths >= executions(&branch.costs), "{:?}", branch);
-    prop_assert_eq!(weighed.benefit_paths > 0.0, executions(&branch.benefits) > 0.0);
+    prop_assert!(weighed.benefit_paths >= executions(&branch.sets.benefit), "{:?}", branch);
+    prop_assert!(weighed.cost_paths >= executions(&branch.sets.cost), "{:?}", branch);
+    prop_assert_eq!(weighed.benefit_paths > 0.0, executions(&branch.sets.benefit) > 0.0);
     Ok(())
 }
 
@@ -129,9 +129,9 @@ fn a_survey_of_figure_11_shows_its_sets() {
     let [six] = detail.branches.as_slice() else { panic!("{:?}", detail.branches) };
     assert_eq!((name(six.block), six.verdict), ("n6", BranchVerdict::Enabled));
     // The first two paths lose an evaluation, the fifth gains one.
-    assert_eq!((frequencies(&six.benefits), frequencies(&six.costs)), (vec![10, 9], vec![5]));
-    assert_eq!(frequencies(&six.available), [10, 9, 8, 7]);
-    assert_eq!(frequencies(&six.anticipated), [10, 9, 6]);
+    assert_eq!((frequencies(&six.sets.benefit), frequencies(&six.sets.cost)), (vec![10, 9], vec![5]));
+    assert_eq!(frequencies(&six.sets.available), [10, 9, 8, 7]);
+    assert_eq!(frequencies(&six.sets.removable), [10, 9, 6]);
     let weighed = six.weighed.expect("it was weighed");
     assert_eq!((weighed.benefit_paths, weighed.cost_paths, weighed.benefit, weighed.cost), (19.0, 5.0, 19.0, 5.0));
     let [Position::Block(inserted)] = *detail.inserted else { panic!("{:?}", detail.inserted) };

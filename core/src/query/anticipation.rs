@@ -8,7 +8,8 @@
 //! 1. A question about a set of forms goes to the block itself and from there to successors.
 //! 2. A block that computes one of the forms answers true; a form whose operands or memory are
 //!    written drops out of the set, and with the last one the answer is false. So it is at an exit,
-//!    and where control no longer reaches any computation of the forms.
+//!    where control no longer reaches any computation of the forms, and at the end of an endless
+//!    loop, which may go round for ever without a computation.
 //! 3. Answers of successors meet as "and".
 //!
 //! A block where the answer is true is down-safe: computing the form there adds a computation to no
@@ -129,6 +130,9 @@ impl Problem for Anticipation<'_, '_> {
             DescentEnd::Same => LocalEffect::Answered("4", true, None, None),
             DescentEnd::Changed => LocalEffect::Answered("3", false, None, None),
             DescentEnd::Bottom(_) if self.neighbours(block).is_empty() => LocalEffect::Answered("1", false, None, None),
+            DescentEnd::Bottom(_) if self.snapshot.graph.ends_endless_loop(block) => {
+                LocalEffect::Answered("endless", false, None, None)
+            }
             DescentEnd::Bottom(forms) if !self.is_computed_after(block, forms) => {
                 LocalEffect::Answered("6", false, None, None)
             }

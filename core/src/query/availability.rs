@@ -141,6 +141,7 @@ impl Availabilities {
                 return Ok(support_of(&self.known, form, &finding, &[]));
             }
             ScanEnd::Changed(_) | ScanEnd::ConvertedAgain(_) => return Err(Refusal::NotThere),
+            ScanEnd::Exhausted => return Err(Refusal::Budget),
             ScanEnd::Top => {}
         }
         let neighbours: SmallVec<[Block; 4]> = context.snapshot.graph.predecessors(block).into();
@@ -300,10 +301,6 @@ impl Problem for Availability<'_, '_> {
     /// and 6 instruction by instruction from below, 1 where control enters the function, and 7.
     fn local_effect(&mut self, log: &mut QuestionLog<'_>, at: Arrival<AvailabilityQuestion>) -> LocalEffect<Self> {
         let Arrival { block, question, id } = at;
-        if self.context.is_exhausted() {
-            let answer = Available { refusal: Some(Refusal::Budget), ..Available::LIMITED };
-            return LocalEffect::Answered("budget", answer, None, None);
-        }
         let (visit, most) = (self.visit(block), question.rules.visits);
         if visit > most {
             return LocalEffect::Answered("2", Available::LIMITED, None, None);
@@ -324,6 +321,10 @@ impl Problem for Availability<'_, '_> {
             }
             ScanEnd::Changed(inst) => LocalEffect::Answered("4", Available::NO, Some(inst), None),
             ScanEnd::ConvertedAgain(inst) => LocalEffect::Answered("4", Available::LIMITED, Some(inst), None),
+            ScanEnd::Exhausted => {
+                let answer = Available { refusal: Some(Refusal::Budget), ..Available::LIMITED };
+                LocalEffect::Answered("budget", answer, None, None)
+            }
             ScanEnd::Top if snapshot.graph.predecessors(block).is_empty() => {
                 LocalEffect::Answered("1", Available::NO, None, None)
             }

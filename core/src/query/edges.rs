@@ -69,6 +69,7 @@ struct Node {
     is_entry: bool,
     is_before_entry: bool,
     ends_in_call: bool,
+    ends_endless_loop: bool,
 }
 
 /// See the file's head.
@@ -78,8 +79,8 @@ pub struct SplitGraph {
 
 impl SplitGraph {
     /// The graph of a function. `calls` are the blocks that end in a call which returns to other
-    /// blocks.
-    pub fn new(func: &Function, cfg: &Cfg, calls: &[Block]) -> SplitGraph {
+    /// blocks, and `endless` those of [`crate::graph::PostDominators::endless_loop_ends`].
+    pub fn new(func: &Function, cfg: &Cfg, calls: &[Block], endless: &[Block]) -> SplitGraph {
         let mut nodes: SecondaryMap<Block, Node> = filled(func.blocks.len());
         for ((position, &block), first) in (0..).zip(cfg.reverse_postorder()).zip(cfg.points_of_no_return()) {
             (nodes[block].position, nodes[block].first_after) = (position, first);
@@ -89,6 +90,9 @@ impl SplitGraph {
         }
         for &block in calls {
             nodes[block].ends_in_call = true;
+        }
+        for &block in endless {
+            nodes[block].ends_endless_loop = true;
         }
         for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
             // A branch may name a block more than once.
@@ -114,6 +118,11 @@ impl SplitGraph {
     /// Can control enter the function at this block?
     pub fn is_entry(&self, block: Block) -> bool {
         self.nodes[block].is_entry
+    }
+
+    /// Does an endless loop count as left after the block?
+    pub fn ends_endless_loop(&self, block: Block) -> bool {
+        self.nodes[block].ends_endless_loop
     }
 
     /// Does a branch end the block? A call that returns to several blocks is none: nothing can be

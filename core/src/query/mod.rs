@@ -44,6 +44,7 @@ use anticipation::{Anticipation, AnticipationQuestion, Anticipations, Purpose};
 use availability::{Availabilities, AvailabilityRoot};
 use log::QuestionLog;
 use propagation::PathEnds;
+use snapshot::STEPS_A_BLOCK;
 use speculation::{Hoistable, Speculation, SpeculationQuestion, Speculations};
 
 pub use edges::{InsertionPoint, SplitGraph};
@@ -55,22 +56,21 @@ pub use snapshot::{
 };
 pub use support::Support;
 
-/// Steps for each instruction of the function.
-pub const STEPS_EACH: u64 = 20;
+/// Steps for each instruction of the function. Time for 20 questions at blocks, or 1,000 accesses.
+pub const STEPS_EACH: u64 = 1_000;
 
 /// Steps for a function of any size.
-pub const STEPS_FREE: u64 = 125_000;
+pub const STEPS_FREE: u64 = 6_250_000;
 
 /// Steps after which the engine forgets all answers, which bounds the memory of their records. If
 /// it kept them, `preqp` would take 1.4 times as long on 10,000 instructions with deep loops.
-const STEPS_REMEMBERED: u64 = 1 << 14;
+const STEPS_REMEMBERED: u64 = 800_000;
 
 /// The state that problems share.
 struct QueryContext<'q, 'm> {
     snapshot: &'q mut Snapshot<'m>,
     anticipations: &'q mut Anticipations,
     region: &'q mut Region,
-    budget: u64,
 }
 
 impl QueryContext<'_, '_> {
@@ -84,11 +84,6 @@ impl QueryContext<'_, '_> {
     ) -> bool {
         let question = AnticipationQuestion { forms, purpose: Purpose::DownSafety };
         Anticipation { snapshot: self.snapshot }.inquire(self.anticipations, log, (root, asked), question, Some(parent))
-    }
-
-    /// Has the budget been used up?
-    fn is_exhausted(&self) -> bool {
-        self.snapshot.steps > self.budget
     }
 }
 
@@ -107,7 +102,6 @@ pub struct QueryEngine<'m> {
     /// Trials count up, and those for the trace alone down.
     last_trial: u32,
     last_trace: u32,
-    budget: u64,
     /// Steps when the engine last forgot all answers.
     forgotten_at: u64,
 }
@@ -128,12 +122,13 @@ impl<'m> QueryEngine<'m> {
     /// The engine before the first question. Without a shape nothing depends on branches, and
     /// nothing moves up before one.
     pub fn new(
-        snapshot: Snapshot<'m>,
+        mut snapshot: Snapshot<'m>,
         rules: Rules,
         region: Region,
         shape: Option<Shape>,
         instructions: usize,
     ) -> QueryEngine<'m> {
+        snapshot.budget = STEPS_FREE + STEPS_EACH * instructions as u64;
         QueryEngine {
             snapshot,
             rules,
@@ -145,7 +140,6 @@ impl<'m> QueryEngine<'m> {
             last_id: 0,
             last_trial: 1,
             last_trace: u32::MAX,
-            budget: STEPS_FREE + STEPS_EACH * instructions as u64,
             forgotten_at: 0,
         }
     }
@@ -219,7 +213,6 @@ impl<'m> QueryEngine<'m> {
             snapshot: &mut self.snapshot,
             anticipations: &mut self.anticipations,
             region: &mut self.region,
-            budget: self.budget,
         };
         let root = AvailabilityRoot { block, start, form, rules, id };
         let found = self.availabilities.inquire(context, &mut log, &root);
@@ -251,13 +244,14 @@ impl<'m> QueryEngine<'m> {
         found
     }
 
-    /// Asks questions once more for the trace, in a trial of their own. Their steps do not count,
-    /// so that nothing depends on the trace.
+    /// Asks questions once more for the trace, in a trial of their own. Their steps neither count
+    /// nor end at the budget, so that nothing depends on the trace.
     fn ask_again(&mut self, ask: impl FnOnce(&mut Self, u32)) {
-        let steps = self.snapshot.steps;
+        let (steps, budget) = (self.snapshot.steps, self.snapshot.budget);
         self.last_trace -= 1;
+        self.snapshot.budget = u64::MAX;
         ask(self, self.last_trace);
-        self.snapshot.steps = steps;
+        (self.snapshot.steps, self.snapshot.budget) = (steps, budget);
     }
 
     /// Can an occurrence move up before branches?
@@ -292,7 +286,6 @@ impl<'m> QueryEngine<'m> {
                 snapshot: &mut self.snapshot,
                 anticipations: &mut self.anticipations,
                 region: &mut self.region,
-                budget: self.budget,
             };
             let mut problem = Speculation { context, shape };
             let question = SpeculationQuestion { form, mover: block, rules };
@@ -300,7 +293,7 @@ impl<'m> QueryEngine<'m> {
             answer = found.answer;
             if answer.can_hoist {
                 ends = self.speculations.path_ends::<Speculation<'_, '_>>(&found.asked);
-                self.snapshot.steps += ends.visited;
+                self.snapshot.steps += STEPS_A_BLOCK * ends.visited;
             }
         }
         log.end(id, || Answer::Hoistable { can_hoist: answer.can_hoist, blocks: ends.blocks.clone() });

@@ -41,6 +41,7 @@ use super::problem::{Arrival, Join, LocalEffect, Problem, Reply, Time};
 use super::propagation::Propagation;
 use super::region::Shape;
 use super::rules::Rules;
+use super::snapshot::ScanEnd;
 use crate::ir::{Block, Function};
 use crate::trace::Answer;
 
@@ -153,19 +154,20 @@ impl Problem for Speculation<'_, '_> {
     fn local_effect(&mut self, log: &mut QuestionLog<'_>, at: Arrival<SpeculationQuestion>) -> LocalEffect<Self> {
         let Arrival { block, question, id } = at;
         let SpeculationQuestion { form, mover, rules } = question;
-        if self.context.is_exhausted() {
-            return LocalEffect::Answered("budget", Hoistable::NO, None, None);
-        }
         let is_branch = self.context.snapshot.graph.is_branch(block);
         let is_crossed = is_branch && self.context.region.is_crossed(rules.crossing, block);
         let depends = is_branch && self.is_decided(mover, block);
-        if let Some(changed) = self.context.snapshot.last_change(log.func, block, form) {
-            let (rule, answer) = match (is_crossed, depends) {
-                (true, true) => ("3-i-a", Hoistable::HERE),
-                (true, false) => ("3-i-b", Hoistable::NO),
-                (false, _) => ("3-ii", Hoistable::NO),
-            };
-            return LocalEffect::Answered(rule, answer, Some(changed), None);
+        match self.context.snapshot.last_change(log.func, block, form) {
+            ScanEnd::Exhausted => return LocalEffect::Answered("budget", Hoistable::NO, None, None),
+            ScanEnd::Changed(changed) => {
+                let (rule, answer) = match (is_crossed, depends) {
+                    (true, true) => ("3-i-a", Hoistable::HERE),
+                    (true, false) => ("3-i-b", Hoistable::NO),
+                    (false, _) => ("3-ii", Hoistable::NO),
+                };
+                return LocalEffect::Answered(rule, answer, Some(changed), None);
+            }
+            _ => {}
         }
         let rule = match (is_branch, is_crossed, depends) {
             (_, true, true) => "4-i",

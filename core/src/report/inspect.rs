@@ -35,8 +35,8 @@ struct PassInspection {
 pub struct InspectRequest<'a> {
     /// Name of the only function to inspect; None for all kernels.
     pub kernel: Option<&'a str>,
-    /// Number of rewrites of the session after which the passes that are active there are inspected. With None each pass
-    /// is inspected where it begins, or where it ends if it shows past events.
+    /// Number of rewrites of the session after which the passes that are active there are inspected. With None each
+    /// pass is inspected where it begins, or where it ends if it shows past events.
     pub stop: Option<usize>,
     /// Choices of a person, by key.
     pub choices: BTreeMap<String, String>,

@@ -263,7 +263,7 @@ impl Cfg {
         to <= from && from != UNREACHED
     }
 
-    /// By position in the reverse postorder: the last position up to it that no retreating edge passes over. From there
+    /// The last position up to each one, in the reverse postorder, that no retreating edge passes over. From there
     /// on control never returns to an earlier position.
     pub fn points_of_no_return(&self) -> Vec<u32> {
         let count = self.reverse_postorder.len();

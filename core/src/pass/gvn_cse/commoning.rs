@@ -91,13 +91,6 @@ pub(super) struct Holder {
     pub inst: Option<Inst>,
 }
 
-impl Holder {
-    /// False if its instruction, a store, has been removed.
-    fn is_in(&self, func: &Function) -> bool {
-        self.inst.is_none_or(|inst| func.inst_block(inst).is_some())
-    }
-}
-
 /// The place that a copy reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
@@ -173,9 +166,8 @@ impl Walk<'_> {
             }
             self.lookups += 1;
         }
-        let leaders: Option<SmallVec<[Holder; 2]>> = results
-            .as_ref()
-            .and_then(|results| results.iter().map(|&number| self.leader(view.func(), block, number)).collect());
+        let leaders: Option<SmallVec<[Holder; 2]>> =
+            results.as_ref().and_then(|results| results.iter().map(|&number| self.leader(block, number)).collect());
         if let (Some(results), Some(leaders)) = (&results, leaders) {
             self.replace(view, (block, inst), results, &leaders);
         } else if let Some(constant) = self.loaded_constant(view.func(), inst) {
@@ -202,7 +194,7 @@ impl Walk<'_> {
     fn store(&mut self, view: &mut View<'_>, block: Block, inst: Inst) {
         let Some(stored) = self.numbers.stored(inst) else { return };
         let number = stored.value.and_then(|value| Some((value, self.numbers.of_value(value)?)));
-        let unheld = number.filter(|&(_, number)| self.leader(view.func(), block, number).is_none());
+        let unheld = number.filter(|&(_, number)| self.leader(block, number).is_none());
         if stored.is_repeated && unheld.is_none() {
             return remarks::repeated_store(view, block, inst).remove(inst);
         }
@@ -212,14 +204,18 @@ impl Walk<'_> {
         let before = self.unread.replace((inst, stored.place));
         if let Some((earlier, _)) = before.filter(|&(_, place)| place == stored.place) {
             remarks::overwritten_store(view, block, earlier, inst).remove(earlier);
+            let value = self.numbers.stored(earlier).and_then(|stored| stored.value);
+            if let Some(number) = value.and_then(|value| self.numbers.of_value(value)) {
+                self.holders.remove(number, |holder| holder.inst == Some(earlier));
+            }
         }
     }
 
     /// The outermost holder of a number within the scope.
-    fn leader(&self, func: &Function, block: Block, number: Number) -> Option<Holder> {
+    fn leader(&self, block: Block, number: Number) -> Option<Holder> {
         let holders = self.holders.get(number);
         let first = holders.partition_point(|holder| !self.scope.reaches(self.dominators, holder.block, block));
-        holders[first..].iter().copied().find(|holder| holder.is_in(func))
+        holders.get(first).copied()
     }
 
     /// The constant that a load finds, because it was stored there.
@@ -273,8 +269,7 @@ impl Walk<'_> {
     fn source(&self, func: &Function, inst: Inst, number: Number, leader: Holder) -> Source {
         let values = self.numbers.values();
         let held = |reg| self.numbers.of_value(values.before(func, inst, reg)?);
-        let latest = self.holders.get(number).last().filter(|holder| holder.is_in(func));
-        for &Holder { value, .. } in [Some(&leader), latest].into_iter().flatten() {
+        for &Holder { value, .. } in [Some(&leader), self.holders.get(number).last()].into_iter().flatten() {
             if held(values.reg(value)) == self.numbers.of_value(value) {
                 return Source::Register(values.reg(value));
             }

@@ -7,7 +7,7 @@
 //! close                              n3:
 //! ```
 //!
-//! Constant time for each entry.
+//! Constant time for each entry, but for [`ScopedStacks::remove`].
 //!
 //! Source: P. Briggs, K. Cooper and L. Simpson, Value numbering, SPE 1997, section 3 (scoped hash
 //! tables).
@@ -53,6 +53,18 @@ impl<T> ScopedStacks<T> {
     pub fn push(&mut self, number: Number, entry: T) {
         self.stacks[number.index()].push(entry);
         self.pushed.push(number);
+    }
+
+    /// Removes a number's wanted entry, if the innermost scope has it. Linear in the entries that
+    /// the scope has got since.
+    pub fn remove(&mut self, number: Number, is_wanted: impl Fn(&T) -> bool) {
+        let stack = &mut self.stacks[number.index()];
+        let first = self.open.last().map_or(0, |&(_, first)| first);
+        let place = self.pushed[first..].iter().rposition(|&pushed| pushed == number);
+        if let (Some(place), Some(entry)) = (place, stack.iter().rposition(is_wanted)) {
+            stack.remove(entry);
+            self.pushed.remove(first + place);
+        }
     }
 
     /// The entries of a number, those of outer scopes first.

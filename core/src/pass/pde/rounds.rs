@@ -369,7 +369,7 @@ impl Queue {
             *made = 0;
         }
         *made += 1;
-        Some(Taken { numbers, is_new, is_last: *made >= MOST_ROUNDS })
+        Some(Taken { numbers, is_new, is_last: *made > MOST_ROUNDS })
     }
 }
 

@@ -227,7 +227,9 @@ fn run(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant) {
     let is = |name: &str, word: &str| variant.choice(knobs, name) == word;
     let overflow = if is("overflow", "prove") { Overflow::Prove } else { Overflow::Assume };
     let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
-    let snapshot = Snapshot::new(view.module(), view.func(), (&cfg, dominators), values, overflow, variant.interest);
+    let post_dominators = view.post_dominators();
+    let graph = (&cfg, dominators, post_dominators.endless_loop_ends());
+    let snapshot = Snapshot::new(view.module(), view.func(), graph, values, overflow, variant.interest);
     if !snapshot.has_occurrences() {
         return;
     }
@@ -257,7 +259,7 @@ fn run(view: &mut View<'_>, knobs: &KnobValues, variant: &Variant) {
     let reads_branches = variant.insertion == Insertion::InRegion || variant.crossing != Crossing::Nothing;
     let shape = reads_branches.then(|| Shape {
         cfg: cfg.clone(),
-        post_dominators: view.post_dominators(),
+        post_dominators,
         control_dependence: view.control_dependence(),
     });
     let loops = view.loops();

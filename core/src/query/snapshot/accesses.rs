@@ -68,8 +68,15 @@ pub(super) struct FormAccess {
 
 impl Snapshot<'_> {
     /// Does an occurrence compute a form at a point, for all lanes that the form is for? No
-    /// register of the form is written between.
-    pub(super) fn computes(&mut self, func: &Function, occurrence: Occurrence, form: Form, at: Point) -> bool {
+    /// register of the form is written between. `known` is the access of the form at the point,
+    /// once needed.
+    pub(super) fn computes(
+        &mut self,
+        func: &Function,
+        occurrence: Occurrence,
+        (form, at): (Form, Point),
+        known: &mut Option<FormAccessId>,
+    ) -> bool {
         let data = &self.occurrences[occurrence];
         if !self.forms.is_load(form) || data.address.is_some() && data.form == form {
             return data.form == form;
@@ -78,7 +85,7 @@ impl Snapshot<'_> {
         if address.is_none() || self.forms.kind(data.form) != self.forms.kind(form) {
             return false;
         }
-        let access = self.form_access(func, form, at);
+        let access = *known.get_or_insert_with(|| self.form_access(func, form, at));
         address == self.form_accesses[access].address
             && guard.is_none_or(|(own, negated)| {
                 let guard = self.forms.expression(form).guard;
@@ -88,12 +95,18 @@ impl Snapshot<'_> {
             })
     }
 
-    /// May a write change what a form loads at a point?
-    pub(super) fn may_change(&mut self, func: &Function, write: u32, form: Form, at: Point) -> bool {
+    /// May a write change what a form loads at a point? `known` as in [`Snapshot::computes`].
+    pub(super) fn may_change(
+        &mut self,
+        func: &Function,
+        write: u32,
+        (form, at): (Form, Point),
+        known: &mut Option<FormAccessId>,
+    ) -> bool {
         if !self.forms.is_written(form) {
             return false;
         }
-        let access = self.form_access(func, form, at);
+        let access = *known.get_or_insert_with(|| self.form_access(func, form, at));
         let names = AffineNames::new(func, &self.values, self.overflow);
         let alias = AliasAnalysis::new(self.module, func, &self.values, names);
         let (own, write) = (&self.form_accesses[access].access, &self.writes[write as usize]);

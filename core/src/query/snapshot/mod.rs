@@ -18,8 +18,8 @@
 //! computations, removes others and copies into temporaries, and no question is about temporaries.
 //! So each register that questions are about holds the values of the beginning.
 //!
-//! Cost: O(instructions) apart from sorting. Every access that a scan reads counts as a step
-//! ([`Snapshot::steps`]), which the engine bounds.
+//! Cost: O(instructions) apart from sorting. A scan of a block takes [`STEPS_A_BLOCK`] steps, and
+//! one for each access that it reads. Scans beyond the engine's budget find nothing.
 
 mod accesses;
 mod arrays;
@@ -122,6 +122,8 @@ pub enum ScanEnd {
     ConvertedAgain(Inst),
     /// The beginning of the block.
     Top,
+    /// The end of the budget.
+    Exhausted,
 }
 
 /// An upward scan of a block.
@@ -165,6 +167,9 @@ const INSERTED: u32 = u32::MAX - 1;
 /// The place after the terminator.
 const END: u32 = u32::MAX;
 
+/// Steps of a question at a block, besides one for each access that is read there.
+pub const STEPS_A_BLOCK: u64 = 50;
+
 /// The expressions that questions are about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interest {
@@ -182,8 +187,10 @@ pub struct Snapshot<'m> {
     pub graph: SplitGraph,
     /// All forms.
     pub forms: Forms,
-    /// Accesses and blocks that scans have read.
+    /// Steps that scans have taken.
     pub steps: u64,
+    /// Steps after which scans find nothing.
+    pub budget: u64,
     has_arrays: bool,
     values: Rc<Values>,
     inductions: Inductions,
@@ -224,11 +231,11 @@ struct FoundAccess {
 }
 
 impl<'m> Snapshot<'m> {
-    /// The snapshot of a function as it is now.
+    /// The snapshot of a function as it is now. `endless` as for [`SplitGraph::new`].
     pub fn new(
         module: &'m Module,
         func: &Function,
-        (cfg, dominators): (&Rc<Cfg>, Rc<Dominators>),
+        (cfg, dominators, endless): (&Rc<Cfg>, Rc<Dominators>, &[Block]),
         values: Rc<Values>,
         overflow: Overflow,
         interest: Interest,
@@ -243,9 +250,10 @@ impl<'m> Snapshot<'m> {
         }
         let mut snapshot = Snapshot {
             module,
-            graph: SplitGraph::new(func, cfg, &calls),
+            graph: SplitGraph::new(func, cfg, &calls, endless),
             forms: Forms::default(),
             steps: 0,
+            budget: u64::MAX,
             has_arrays: !module.globals.is_empty()
                 || func.arrays.values().any(|array| array.len.is_some())
                 || func.params.iter().any(|param| matches!(param.ty, ParamType::Array(..))),
@@ -336,6 +344,11 @@ impl<'m> Snapshot<'m> {
             let own = OccurrenceData { inst, block, form, family, address, guard, is_computed, is_marked, is_element };
             self.add(own, place);
         }
+    }
+
+    /// Has the budget been used up?
+    pub fn is_exhausted(&self) -> bool {
+        self.steps > self.budget
     }
 
     /// The occurrence that an instruction is.

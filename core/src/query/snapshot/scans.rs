@@ -16,13 +16,14 @@
 //! computation before that answers.
 //!
 //! Cost: O(log definitions) for each register of the form, and one step for each access that is
-//! read.
+//! read, up to the budget.
 
 use smallvec::SmallVec;
 
 use super::accesses::Point;
 use super::{
-    Conversion, DescentEnd, END, INSERTED, Item, ItemKind, Occurrence, ScanEnd, ScanStart, Snapshot, UpwardScan,
+    Conversion, DescentEnd, END, INSERTED, Item, ItemKind, Occurrence, STEPS_A_BLOCK, ScanEnd, ScanStart, Snapshot,
+    UpwardScan,
 };
 use crate::ir::{Block, Function, Inst};
 use crate::query::anticipation::{AnticipationQuestion, Purpose};
@@ -30,16 +31,14 @@ use crate::query::forms::Form;
 use crate::symbolic::AffineNames;
 
 impl Snapshot<'_> {
-    /// The last instruction of a block that may change a form's value: a definition of one of its
-    /// registers, or a write to what it loads.
-    pub fn last_change(&mut self, func: &Function, block: Block, form: Form) -> Option<Inst> {
-        self.steps += 1;
+    /// Scans upward from the end of a block for an instruction that may change a form's value: a
+    /// definition of one of its registers, or a write to what it loads.
+    pub fn last_change(&mut self, func: &Function, block: Block, form: Form) -> ScanEnd {
+        self.steps += STEPS_A_BLOCK;
         let definition = self.last_definition(block, form, END);
         let floor = definition.map_or(0, |(place, _)| place + 1);
-        match self.scan_items(func, block, form, (floor, END), None, false) {
-            Some(ScanEnd::Changed(inst)) => Some(inst),
-            _ => definition.map(|(_, inst)| inst),
-        }
+        let end = self.scan_items(func, block, form, (floor, END), None, false);
+        end.unwrap_or_else(|| definition.map_or(ScanEnd::Top, |(_, inst)| ScanEnd::Changed(inst)))
     }
 
     /// Scans upward from a point of a block. `may_convert` says whether definitions may convert the
@@ -52,7 +51,7 @@ impl Snapshot<'_> {
         mut form: Form,
         may_convert: bool,
     ) -> UpwardScan {
-        self.steps += 1;
+        self.steps += STEPS_A_BLOCK;
         let mut place = match start {
             ScanStart::End => END,
             ScanStart::Before(inst) => self.places[inst],
@@ -104,21 +103,24 @@ impl Snapshot<'_> {
         let barrier = barrier.filter(|&(place, _)| place >= floor);
         let floor = barrier.map_or(floor, |(place, _)| place);
         let at = below.map_or_else(|| self.end_of(block), Point::Before);
-        let count = self.items_of(block, form).partition_point(|item| item.place < limit);
-        for index in (0..count).rev() {
-            let Item { place, kind } = self.items_of(block, form)[index];
-            if place < floor {
-                break;
+        let mut known = None;
+        let mut left = self.items_of(block, form).partition_point(|item| item.place < limit);
+        loop {
+            if self.is_exhausted() {
+                return Some(ScanEnd::Exhausted);
             }
+            let before = self.items_of(block, form)[..left].last();
+            let Some(&Item { kind, .. }) = before.filter(|item| item.place >= floor) else { break };
+            left -= 1;
             self.steps += 1;
             match kind {
                 ItemKind::Occurrence(occurrence) => {
-                    if finds && self.computes(func, occurrence, form, at) {
+                    if finds && self.computes(func, occurrence, (form, at), &mut known) {
                         return Some(ScanEnd::Same(occurrence));
                     }
                 }
                 ItemKind::Write(inst, write) => {
-                    if self.may_change(func, write, form, at) {
+                    if self.may_change(func, write, (form, at), &mut known) {
                         return Some(ScanEnd::Changed(inst));
                     }
                 }
@@ -130,7 +132,7 @@ impl Snapshot<'_> {
     /// Scans downward from the beginning of a block for an occurrence that answers the question.
     pub fn scan_down(&mut self, func: &Function, block: Block, question: AnticipationQuestion) -> DescentEnd {
         let AnticipationQuestion { forms, purpose } = question;
-        self.steps += 1;
+        self.steps += STEPS_A_BLOCK;
         let all: SmallVec<[Form; 4]> = self.forms.members(forms).into();
         let mut left = SmallVec::new();
         for &form in &all {
@@ -147,28 +149,33 @@ impl Snapshot<'_> {
         }
     }
 
-    /// Scans downward for one form: is it computed, or changed first? None at the end of the block.
+    /// Scans downward for one form: is it computed, or changed first? None at the end of the
+    /// block. Beyond the budget the form counts as changed.
     fn scan_down_with(&mut self, func: &Function, block: Block, form: Form, purpose: Purpose) -> Option<bool> {
         // An instruction that reads a register and writes it reads it first.
         let defined = self.first_definition(block, form).map(|place| place + 1);
         let barrier = self.first_barrier(func, block, form);
         let barrier = barrier.filter(|&barrier| defined.is_none_or(|defined| barrier < defined));
         let end = barrier.or(defined);
-        for index in 0..self.items_of(block, form).len() {
-            let Item { place, kind } = self.items_of(block, form)[index];
-            if end.is_some_and(|end| place >= end) {
-                break;
+        let at = if self.graph.is_on_edge(block) { self.end_of(block) } else { Point::Start(block) };
+        let mut known = None;
+        let mut index = 0;
+        loop {
+            if self.is_exhausted() {
+                return Some(false);
             }
+            let next = self.items_of(block, form).get(index);
+            let Some(&Item { kind, .. }) = next.filter(|item| end.is_none_or(|end| item.place < end)) else { break };
+            index += 1;
             self.steps += 1;
-            let at = if self.graph.is_on_edge(block) { self.end_of(block) } else { Point::Start(block) };
             match kind {
                 ItemKind::Occurrence(occurrence) => {
-                    if self.answers(occurrence, purpose) && self.computes(func, occurrence, form, at) {
+                    if self.answers(occurrence, purpose) && self.computes(func, occurrence, (form, at), &mut known) {
                         return Some(true);
                     }
                 }
                 ItemKind::Write(_, write) => {
-                    if self.may_change(func, write, form, at) {
+                    if self.may_change(func, write, (form, at), &mut known) {
                         return Some(false);
                     }
                 }

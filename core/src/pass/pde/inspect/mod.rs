@@ -25,8 +25,8 @@ use crate::inspect::{Inspection, Request};
 use crate::ir::{Block, Function, Inst, Module};
 use crate::pass::support::path_guided::inspect::words::{name, sign, together, warp_cycles};
 use crate::pass::support::path_guided::inspect::{
-    DecisionPoint, Findings, ListedPaths, PointSets, SetColumn, ShownStatement, StatementRow, Vocabulary, executions,
-    inspection, inspector, planned, requested, survey_of_statement,
+    DecisionPoint, Findings, ListedPaths, SetColumn, ShownStatement, StatementRow, Vocabulary, executions, inspection,
+    inspector, planned, requested, survey_of_statement,
 };
 use crate::pass::{InspectedPosition, Inspector};
 use crate::text::instruction_text;
@@ -215,13 +215,7 @@ impl SinkReport<'_> {
             verdict,
             line: self.line(join, detail),
             printed,
-            sets: PointSets {
-                on: join.on.clone(),
-                available: join.available.clone(),
-                removable: join.removable.clone(),
-                benefit: join.benefits.clone(),
-                cost: join.costs.clone(),
-            },
+            sets: join.sets.clone(),
         }
     }
 
@@ -270,18 +264,18 @@ impl SinkReport<'_> {
 
     /// `Benefit 150 · T[s] = 150 > Cost 100 · T[p?s] = 100`.
     fn line(&self, join: &Join, detail: &Detail) -> String {
-        let (weighed, by_itself) = match (join.weighed, join.verdict) {
-            (Some(weighed), _) => (weighed, ""),
+        let (weighed, times, by_itself) = match (join.weighed, join.verdict) {
+            (Some(weighed), _) => (weighed, join.times, ""),
             (None, JoinVerdict::EnabledWith(_)) => {
                 let [benefit_paths, cost_paths] =
-                    [&join.benefits, &join.costs].map(|set| executions(&self.found.paths, set));
+                    [&join.sets.benefit, &join.sets.cost].map(|set| executions(&self.found.paths, set));
                 let times = Times { predicate: 0.0, ..detail.times };
                 let (benefit, cost) = (benefit_paths * times.statement, cost_paths * times.predicated);
-                (Weighed { benefit_paths, cost_paths, benefit, cost, times }, "By itself: ")
+                (Weighed { benefit_paths, cost_paths, benefit, cost }, times, "By itself: ")
             }
             (None, _) => return String::new(),
         };
-        let Weighed { benefit_paths, cost_paths, benefit, cost, times } = weighed;
+        let Weighed { benefit_paths, cost_paths, benefit, cost } = weighed;
         let than = sign(benefit, cost);
         let (of_s, of_p) =
             if times.predicate > 0.0 { ("(T[s] − T[p])", "(T[p?s] + T[p])") } else { ("T[s]", "T[p?s]") };

@@ -26,7 +26,7 @@ use crate::view::{Analyses, View};
 
 pub use super::super::benefit::Times;
 pub use super::super::plan::Spot;
-pub use crate::pass::support::path_guided::inspect::points::Position;
+pub use crate::pass::support::path_guided::inspect::points::{PointSets, Position, Weighed};
 pub use crate::pass::support::path_guided::paths::{Estimated, Path, executed_paths};
 
 /// Subject of a survey.
@@ -93,7 +93,7 @@ pub struct Detail {
     pub warp_cycles: Option<(f64, f64)>,
 }
 
-/// A join on the way of a statement. Sets hold ascending indices of [`Survey::paths`].
+/// A join on the way of a statement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Join {
     /// The block.
@@ -102,18 +102,12 @@ pub struct Join {
     pub verdict: JoinVerdict,
     /// The join and those that are enabled with it: J(n).
     pub together: Vec<Block>,
-    /// The paths through it.
-    pub on: Vec<usize>,
-    /// X-APATHS.
-    pub available: Vec<usize>,
-    /// X-RPATHS.
-    pub removable: Vec<usize>,
-    /// Paths that lose an execution if all of J(n) are passed.
-    pub benefits: Vec<usize>,
-    /// Paths that gain an execution.
-    pub costs: Vec<usize>,
+    /// The paths at the join: X-APATHS, X-RPATHS, and the changes if all of J(n) are passed.
+    pub sets: PointSets,
     /// The figures, if it was weighed.
     pub weighed: Option<Weighed>,
+    /// Cycles of one execution, if it was weighed.
+    pub times: Times,
     /// The benefit as the paper counts it.
     pub printed: Option<Printed>,
 }
@@ -152,21 +146,6 @@ pub enum JoinVerdict {
     LoopHead,
     /// Refused without a profile, or without predicates.
     NoProfile,
-}
-
-/// The figures of a join. Paths are in executions, the others in cycles.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Weighed {
-    /// Executions that frequent paths lose.
-    pub benefit_paths: f64,
-    /// Executions that paths gain.
-    pub cost_paths: f64,
-    /// Cycles of the lost executions.
-    pub benefit: f64,
-    /// Cycles of the gained executions.
-    pub cost: f64,
-    /// Cycles of one execution.
-    pub times: Times,
 }
 
 /// A position at which a statement is delayed.

@@ -28,7 +28,6 @@ use super::survey::{
 use crate::compact_sort::CompactSort;
 use crate::ir::{Func, Function, Inst, Module, WarpCounts};
 use crate::pass::Settings;
-use crate::pass::support::path_guided::inspect::PointSets;
 use crate::pass::support::path_guided::inspect::points::{WeighedPoint, changed_paths, sets_at};
 use crate::pass::support::path_guided::nodes::Nodes;
 use crate::pass::support::path_guided::paths::{Paths, change_frequencies, inspected_paths};
@@ -289,18 +288,14 @@ impl Surveyor<'_> {
         let in_the_end = sets.filter(|_| delayed.entry[place]);
         let in_the_end = in_the_end.map(|sets| (sets.exit_available.set(place), sets.exit_removable.set(place)));
         let sets = self.planner.paths.map(|paths| sets_at(paths, (place, member.node), own, with, in_the_end));
-        let PointSets { on, available, removable, benefit, cost } = sets.unwrap_or_default();
         let together = own.map_or(&[][..], |own| &own.decision.decision.together);
         Some(Join {
             block,
             verdict,
             together: together.iter().filter_map(|&place| nodes.block(region.members[place].node)).collect(),
-            on,
-            available,
-            removable,
-            benefits: benefit,
-            costs: cost,
+            sets: sets.unwrap_or_default(),
             weighed: own.map(|own| own.decision.weighed()),
+            times: own.map(|own| own.decision.times).unwrap_or_default(),
             printed: own.map(|own| own.decision.printed()),
         })
     }
@@ -387,7 +382,7 @@ struct TimedDecision {
 impl TimedDecision {
     fn weighed(&self) -> Weighed {
         let Decision { benefit_paths, cost_paths, benefit, cost, .. } = self.decision;
-        Weighed { benefit_paths, cost_paths, benefit, cost, times: self.times }
+        Weighed { benefit_paths, cost_paths, benefit, cost }
     }
 
     fn printed(&self) -> Printed {

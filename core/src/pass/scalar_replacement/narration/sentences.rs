@@ -76,6 +76,7 @@ impl Narrator {
                 None => format!("`{at}` computes it"),
             },
             (Query::Anticipatability, "1") => format!("control leaves after `{at}`"),
+            (Query::Anticipatability, "endless") => format!("`{at}` ends a loop that nothing leaves"),
             (Query::Anticipatability, "2") => {
                 format!("this very question is under way in `{at}`; it is taken to be true")
             }

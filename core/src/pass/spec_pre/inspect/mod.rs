@@ -22,8 +22,8 @@ use crate::inspect::{Inspection, Request};
 use crate::ir::{Block, Function, Inst, Module};
 use crate::pass::support::path_guided::inspect::words::{name, names, sign, together, warp_cycles};
 use crate::pass::support::path_guided::inspect::{
-    DecisionPoint, Findings, ListedPaths, PointSets, SetColumn, ShownStatement, StatementRow, Vocabulary, executions,
-    inspection, inspector, planned, requested, survey_of_statement,
+    DecisionPoint, Findings, ListedPaths, SetColumn, ShownStatement, StatementRow, Vocabulary, executions, inspection,
+    inspector, planned, requested, survey_of_statement,
 };
 use crate::pass::{InspectedPosition, Inspector};
 use crate::text::instruction_text;
@@ -193,13 +193,7 @@ impl HoistReport<'_> {
             verdict,
             line: self.line(branch, detail),
             printed: String::new(),
-            sets: PointSets {
-                on: branch.on.clone(),
-                available: branch.available.clone(),
-                removable: branch.anticipated.clone(),
-                benefit: branch.benefits.clone(),
-                cost: branch.costs.clone(),
-            },
+            sets: branch.sets.clone(),
         }
     }
 
@@ -247,7 +241,7 @@ impl HoistReport<'_> {
             (Some(weighed), _) => (weighed, ""),
             (None, BranchVerdict::EnabledWith(_)) => {
                 let [benefit_paths, cost_paths] =
-                    [&branch.benefits, &branch.costs].map(|set| executions(&self.found.paths, set));
+                    [&branch.sets.benefit, &branch.sets.cost].map(|set| executions(&self.found.paths, set));
                 let (benefit, cost) = (benefit_paths * detail.cycles, cost_paths * detail.cycles);
                 (Weighed { benefit_paths, cost_paths, benefit, cost }, "By itself: ")
             }

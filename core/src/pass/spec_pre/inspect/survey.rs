@@ -23,7 +23,6 @@ use super::super::remarks::{Refused, repeat};
 use super::super::{Elimination, Round};
 use crate::ir::{Block, Func, Function, Inst, Module};
 use crate::pass::Settings;
-use crate::pass::support::path_guided::inspect::PointSets;
 use crate::pass::support::path_guided::inspect::points::{WeighedPoint, changed_paths, sets_at};
 use crate::pass::support::path_guided::nodes::Node;
 use crate::pass::support::path_guided::paths::{change_frequencies, inspected_paths};
@@ -31,7 +30,7 @@ use crate::text::instruction_text;
 use crate::trace::{NoTrace, Remark};
 use crate::view::{Analyses, View};
 
-pub use crate::pass::support::path_guided::inspect::points::Position;
+pub use crate::pass::support::path_guided::inspect::points::{PointSets, Position, Weighed};
 pub use crate::pass::support::path_guided::paths::{Estimated, Path, executed_paths};
 
 /// Subject of a survey.
@@ -92,7 +91,7 @@ pub struct Detail {
     pub warp_cycles: Option<(f64, f64)>,
 }
 
-/// A branch in the way of an evaluation. Sets hold ascending indices of [`Survey::paths`].
+/// A branch in the way of an evaluation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Branch {
     /// The block that ends with it.
@@ -101,17 +100,10 @@ pub struct Branch {
     pub verdict: BranchVerdict,
     /// It and the branches that are enabled with it.
     pub together: Vec<Block>,
-    /// The paths through it.
-    pub on: Vec<usize>,
-    /// Paths on which what is hoisted ahead of it goes on, backward, to where the value is
-    /// available.
-    pub available: Vec<usize>,
-    /// Paths on which an evaluation from further on is hoisted ahead of it.
-    pub anticipated: Vec<usize>,
-    /// Paths that lose an evaluation if all that are enabled together are passed.
-    pub benefits: Vec<usize>,
-    /// Paths that gain one.
-    pub costs: Vec<usize>,
+    /// The paths at the branch: available are those on which what is hoisted ahead of it goes on,
+    /// backward, to where the value is available, and removable those on which an evaluation from
+    /// further on is hoisted ahead of it.
+    pub sets: PointSets,
     /// The figures, where it was weighed.
     pub weighed: Option<Weighed>,
 }
@@ -135,19 +127,6 @@ pub enum BranchVerdict {
     NotReached,
     /// Speculation is not wanted, or there is no profile.
     NoSpeculation,
-}
-
-/// The figures of a branch. Paths are in executions, the others in cycles.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Weighed {
-    /// Executions of frequent paths that lose an evaluation.
-    pub benefit_paths: f64,
-    /// Executions of paths that gain one.
-    pub cost_paths: f64,
-    /// The former's cycles.
-    pub benefit: f64,
-    /// The latter's.
-    pub cost: f64,
 }
 
 /// Surveys a function as it is.
@@ -326,17 +305,12 @@ impl Surveyor<'_> {
         };
         let at = (place, region.members[place].node);
         let sets = paths.as_ref().map(|paths| sets_at(paths, at, own, with, None));
-        let PointSets { on, available, removable: anticipated, benefit, cost } = sets.unwrap_or_default();
         let together = own.map_or(&[][..], |own| &own.decision.together);
         Some(Branch {
             block,
             verdict,
             together: together.iter().filter_map(|&place| block_of(place)).collect(),
-            on,
-            available,
-            anticipated,
-            benefits: benefit,
-            costs: cost,
+            sets: sets.unwrap_or_default(),
             weighed: own.map(|WeighedPoint { decision, .. }| Weighed {
                 benefit_paths: decision.benefit_paths,
                 cost_paths: decision.cost_paths,

@@ -30,6 +30,7 @@ use crate::ir::{Block, Function, Inst};
 use crate::pass::{InspectedPosition, Inspector, Subject};
 use crate::trace::sentence;
 
+use self::points::PointSets;
 pub(in crate::pass) use list::ListedPaths;
 
 /// More statements are counted, not listed.
@@ -164,21 +165,6 @@ pub(in crate::pass) struct DecisionPoint {
     pub printed: String,
     /// Which paths lose and gain by it.
     pub sets: PointSets,
-}
-
-/// Sets of paths, by their places in a survey, in ascending order.
-#[derive(Default)]
-pub(in crate::pass) struct PointSets {
-    /// Paths through the join or branch.
-    pub on: Vec<usize>,
-    /// Paths on which the statement is available there.
-    pub available: Vec<usize>,
-    /// Paths on which it is removable there, or anticipated.
-    pub removable: Vec<usize>,
-    /// Paths that lose an execution.
-    pub benefit: Vec<usize>,
-    /// Paths that gain one.
-    pub cost: Vec<usize>,
 }
 
 /// The instruction that a request asks about, if the function has it.

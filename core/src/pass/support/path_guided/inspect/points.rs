@@ -9,7 +9,6 @@
 use alloc::vec::Vec;
 use fixedbitset::FixedBitSet;
 
-use super::PointSets;
 use crate::ir::Block;
 use crate::pass::support::path_guided::nodes::{Node, Nodes};
 use crate::pass::support::path_guided::paths::Paths;
@@ -29,6 +28,35 @@ impl Position {
         let edge = || nodes.edge(node).map(|(from, to)| Position::Edge(from, to));
         nodes.block(node).map(Position::Block).or_else(edge)
     }
+}
+
+/// Sets of paths at a join or branch, as ascending indices of the survey's paths. Losses and gains
+/// are those of all points that are passed together.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct PointSets {
+    /// Paths through the join or branch.
+    pub on: Vec<usize>,
+    /// Paths on which the statement is available there.
+    pub available: Vec<usize>,
+    /// Paths on which it is removable there, or anticipated.
+    pub removable: Vec<usize>,
+    /// Paths that lose an execution.
+    pub benefit: Vec<usize>,
+    /// Paths that gain one.
+    pub cost: Vec<usize>,
+}
+
+/// The figures of a join or branch. Paths are in executions, the others in cycles.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Weighed {
+    /// Executions that frequent paths lose.
+    pub benefit_paths: f64,
+    /// Executions that paths gain.
+    pub cost_paths: f64,
+    /// Cycles of the lost executions.
+    pub benefit: f64,
+    /// Cycles of the gained executions.
+    pub cost: f64,
 }
 
 /// Paths on which a statement is available at a point, and on which it is removable or anticipated.
