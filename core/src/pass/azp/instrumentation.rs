@@ -242,12 +242,15 @@ fn put(
     reg
 }
 
-/// The global in which a function counts zeros, if it does.
+/// The global in which a function counts zeros, by a name as [`fresh_name`] gives it, if it does.
 fn counters_of<'m>(module: &'m Module, func: &Function, stem: &str) -> Option<&'m str> {
     let mut insts = func.block_order().flat_map(|block| func.block_insts(block)).map(|inst| &func.insts[inst]);
     insts.find_map(|data| match data.address()?.base {
         AddressBase::Symbol(Symbol::Global(global)) if data.opcode.op == Op::Red => {
-            Some(module.globals.get(global)?.name.as_str()).filter(|name| name.starts_with(stem))
+            let name = module.globals.get(global)?.name.as_str();
+            let rest = name.strip_prefix(stem)?;
+            let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+            Some(name).filter(|_| rest.is_empty() || rest.strip_prefix('_').is_some_and(is_number))
         }
         _ => None,
     })
