@@ -15,8 +15,9 @@
 //!    left. Its probability is the product of theirs; the counted one, if the profile has it, is
 //!    only shown beside it.
 //! 4. A result that is zero because an operand is (a product, a shift, a negation) is left out if
-//!    that operand is a candidate at least as likely: specialising for the operand specialises for
-//!    the result.
+//!    that operand is a candidate at least as likely, or left out itself for such a candidate:
+//!    specialising for the candidate specialises for the result. The result has to be in the loop
+//!    of the operand, since the region of a check ends with its loop.
 //!
 //! Linear in the instructions and operands.
 //!
@@ -66,20 +67,7 @@ impl Candidate {
     }
 }
 
-/// A scalar that is not estimated.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Filtered {
-    /// Its number, from 1.
-    pub number: u32,
-    /// Instruction that writes it.
-    pub inst: Inst,
-    pub reg: Reg,
-    /// Probability (0–1) that it is zero, in all lanes of a warp.
-    pub probability: f64,
-    pub why: WhyNot,
-}
-
-/// Reason why a scalar is not estimated.
+/// Reason why a candidate has no estimate.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum WhyNot {
     /// It is zero too seldom.
@@ -90,6 +78,23 @@ pub(super) enum WhyNot {
     NeedsLicence,
     /// There is no comparison with zero for its type, which is no predicate.
     Untestable,
+    /// The program checks it already.
+    Checked,
+    /// One of its registers is overwritten before the last is written.
+    NoPlace,
+    /// It changes too many instructions, or in too many blocks.
+    TooManyChanges,
+    /// It copies too many blocks.
+    TooManyCopies,
+    /// Estimates of likelier candidates have taken all steps of the round.
+    OutOfSteps,
+}
+
+impl WhyNot {
+    /// Is the reason found by the estimate, so that it may differ from round to round?
+    pub fn is_of_estimate(self) -> bool {
+        matches!(self, WhyNot::NoPlace | WhyNot::TooManyChanges | WhyNot::TooManyCopies | WhyNot::OutOfSteps)
+    }
 }
 
 /// A numbered write.
@@ -114,25 +119,19 @@ pub(super) fn scalars<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = Scalar> 
     (1..).zip(writes).map(|(number, (inst, reg, value))| Scalar { number, inst, reg, value })
 }
 
-/// Candidates to estimate, and those that the profile speaks of and that are not.
-pub(super) fn candidates(facts: &Facts<'_>, p_thresh: f64) -> (Vec<Candidate>, Vec<Filtered>) {
+/// Candidates to estimate, and the other scalars that the profile names.
+pub(super) fn candidates(facts: &Facts<'_>, p_thresh: f64) -> (Vec<Candidate>, Vec<(Candidate, WhyNot)>) {
     let (mut found, mut filtered) = (Vec::new(), Vec::new());
     let mut first_vector = 1;
     for Scalar { number, inst, reg, value } in scalars(facts) {
         first_vector = number + 1;
         let Some(probability) = facts.zeros.probability(inst, reg) else { continue };
-        match reason_against(facts, inst, reg, probability, p_thresh) {
-            Some(why) => filtered.push(Filtered { number, inst, reg, probability, why }),
-            None => {
-                let writes = Writes::from_iter([(inst, reg)]);
-                found.push(Candidate {
-                    number,
-                    writes,
-                    values: [value].into_iter().collect(),
-                    probability,
-                    joint: None,
-                });
-            }
+        let (writes, values) = (Writes::from_iter([(inst, reg)]), Elements::from_iter([value]));
+        let candidate = Candidate { number, writes, values, probability, joint: None };
+        let why = own_reason(facts, reg, probability, p_thresh);
+        match why.or_else(|| likelier_cause(facts, inst, probability, p_thresh)) {
+            Some(why) => filtered.push((candidate, why)),
+            None => found.push(candidate),
         }
     }
     let mut seen: BTreeSet<Elements> = BTreeSet::new();
@@ -170,8 +169,9 @@ fn is_scalar_writer(data: &InstData) -> bool {
     !data.is_terminator() && (data.opcode.op != Op::Mov || data.dsts.len() > 1)
 }
 
-fn reason_against(facts: &Facts<'_>, inst: Inst, reg: Reg, probability: f64, p_thresh: f64) -> Option<WhyNot> {
-    let (func, values) = (facts.func, &facts.values);
+/// Reason against a scalar that depends on no other.
+fn own_reason(facts: &Facts<'_>, reg: Reg, probability: f64, p_thresh: f64) -> Option<WhyNot> {
+    let func = facts.func;
     if probability < p_thresh {
         return Some(WhyNot::Unlikely);
     }
@@ -181,10 +181,23 @@ fn reason_against(facts: &Facts<'_>, inst: Inst, reg: Reg, probability: f64, p_t
     if func.reg_types[reg].is_float() && !facts.fast_math {
         return Some(WhyNot::NeedsLicence);
     }
+    None
+}
+
+/// An operand that makes the result of an instruction zero, is at least as likely, and is a
+/// candidate or left out for one itself.
+fn likelier_cause(facts: &Facts<'_>, inst: Inst, probability: f64, p_thresh: f64) -> Option<WhyNot> {
+    let Facts { func, values, loops, .. } = facts;
+    let block = func.inst_block(inst)?;
     let is_likelier_cause = |&(index, &operand): &(usize, &Value)| {
-        let writer = values.definition(operand).inst();
-        writer.is_some_and(|writer| func.inst_block(writer).is_some() && is_scalar_writer(&func.insts[writer]))
-            && facts.zeros.of_value(values, operand).is_some_and(|other| other >= probability)
+        let (Some(writer), reg) = (values.definition(operand).inst(), values.reg(operand)) else { return false };
+        let Some(home) = func.inst_block(writer) else { return false };
+        is_scalar_writer(&func.insts[writer])
+            && loops.innermost(home).is_none_or(|around| loops.contains(around, block))
+            && facts
+                .zeros
+                .probability(writer, reg)
+                .is_some_and(|other| other >= probability && own_reason(facts, reg, other, p_thresh).is_none())
             && propagates_zero(func, inst, index, facts.fast_math)
     };
     let cause = values.used(inst).iter().enumerate().find(is_likelier_cause);

@@ -69,8 +69,8 @@ impl<'a> Check<'a> {
     }
 
     /// Places the check of values that instructions of one block write, in that block or where they
-    /// are hoisted to. None if one of the values is overwritten before the last is written.
-    pub fn place(&mut self, zeros: &[Value], hoist: Option<&Hoist>) -> Option<()> {
+    /// are hoisted to. False if one of the values is overwritten before the last is written.
+    pub fn place(&mut self, zeros: &[Value], hoist: Option<&Hoist>) -> bool {
         let Facts { func, values, .. } = self.facts;
         let needed = self.needed.get_mut();
         needed.clear();
@@ -85,18 +85,15 @@ impl<'a> Check<'a> {
             }
         } else {
             for writer in zeros.iter().filter_map(|&value| values.definition(value).inst()) {
-                self.head = func.inst_block(writer)?;
+                self.head = func.inst_block(writer).unwrap_or(self.head);
                 needed.insert(writer);
             }
         }
         self.read.get_mut().insert(self.head);
         self.last = needed.values().copied().max_by_key(|&inst| self.facts.place(inst));
         let holds = |last, value| values.after(func, last, values.reg(value)) == Some(value);
-        let are_there = hoist.is_some() || zeros.len() == 1 || {
-            let last = self.last?;
-            zeros.iter().all(|&value| holds(last, value))
-        };
-        are_there.then_some(())
+        let are_there = |last| zeros.iter().all(|&value| holds(last, value));
+        hoist.is_some() || zeros.len() == 1 || self.last.is_some_and(are_there)
     }
 
     /// Is the instruction in the region?

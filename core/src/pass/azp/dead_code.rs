@@ -58,6 +58,7 @@ impl Specialisation<'_> {
         let changed = self.outcomes.len();
         for block in self.dead_blocks.keys().collect::<Vec<_>>() {
             for inst in func.block_insts(block) {
+                self.steps += 1;
                 self.outcomes.set(inst, Outcome::Dead);
                 values.used(inst).iter().for_each(|&value| self.lose_reader(&mut work, value));
                 self.lose_old(&mut work, inst);
@@ -79,7 +80,9 @@ impl Specialisation<'_> {
                 self.remove_unread(&mut work, value);
             }
             let Some(suspect) = work.suspects.pop() else { break };
+            self.steps += 1;
             if let Some(ring) = self.ring_of(suspect) {
+                self.steps += ring.len();
                 for &value in &ring {
                     self.readers.set(value, 0);
                 }

@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 
-use super::candidates::{Candidate, Writes};
+use super::candidates::{Candidate, WhyNot, Writes};
 use super::estimator::Estimator;
 use super::facts::Facts;
 use super::hoisting::Hoist;
@@ -46,7 +46,7 @@ pub(super) struct EstimateCache {
 
 /// Result of an estimate.
 struct Estimate {
-    opportunity: Option<Opportunity>,
+    opportunity: Result<Opportunity, WhyNot>,
     /// Blocks that it has read.
     blocks: Vec<Block>,
     /// Instructions that it has visited.
@@ -89,7 +89,7 @@ impl EstimateCache {
         estimator: &mut Estimator<'_>,
         candidate: &Candidate,
         hoist: Option<&Hoist>,
-    ) -> Option<Opportunity> {
+    ) -> Result<Opportunity, WhyNot> {
         if estimator.specialisation.facts.has_irreducible_loops {
             return estimator.estimate(candidate, hoist);
         }

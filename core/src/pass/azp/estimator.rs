@@ -34,7 +34,7 @@
 
 use alloc::vec::Vec;
 
-use super::candidates::Candidate;
+use super::candidates::{Candidate, WhyNot};
 use super::convergence::parts_lanes;
 use super::facts::Facts;
 use super::hoisting::Hoist;
@@ -48,7 +48,7 @@ use crate::ir::{Block, Inst, InstData, Op, Opcode, Type};
 use crate::machine::OpClass;
 
 /// A region with more blocks is not copied.
-const MOST_BLOCKS: usize = 256;
+pub(super) const MOST_BLOCKS: usize = 256;
 /// Cycles below which a difference is one of rounding.
 const NOTHING: f64 = 1e-9;
 
@@ -79,14 +79,21 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// The estimate of a candidate. None where the region or what the check needs is too large.
-    pub fn estimate(&mut self, candidate: &Candidate, hoist: Option<&Hoist>) -> Option<Opportunity> {
-        self.specialisation.assume_zero(&candidate.values, hoist)?;
+    /// The estimate of a candidate, or the reason why there is none.
+    pub fn estimate(&mut self, candidate: &Candidate, hoist: Option<&Hoist>) -> Result<Opportunity, WhyNot> {
+        if !self.specialisation.check.place(&candidate.values, hoist) {
+            return Err(WhyNot::NoPlace);
+        }
+        if !self.specialisation.assume_zero(&candidate.values) {
+            return Err(WhyNot::TooManyChanges);
+        }
         let (facts, head) = (self.facts, self.specialisation.check.head);
         self.specialisation.find_dead();
         let gaining = self.gaining();
-        let start = self.start(&gaining)?;
-        self.find_copied_blocks(&gaining)?;
+        let start = self.start(&gaining).ok_or(WhyNot::NoPlace)?;
+        if !self.find_copied_blocks(&gaining) {
+            return Err(WhyNot::TooManyCopies);
+        }
         let mut copied: Vec<Block> = self.inside.keys().collect();
         let tails = self.tails();
         copied.compact_sort_by_key(|&block| facts.cfg.position(block));
@@ -100,7 +107,7 @@ impl<'a> Estimator<'a> {
             t_special: 0.0,
             t_check: self.check_cycles(candidate),
             memory_killed: 0,
-            killed: 0,
+            is_simpler: !gaining.is_empty(),
             parts_lanes: false,
         };
         self.write_constants_for_others(&opportunity);
@@ -110,7 +117,7 @@ impl<'a> Estimator<'a> {
         };
         self.find_frequencies(&opportunity.copied);
         self.add_cycles(&mut opportunity);
-        Some(opportunity)
+        Ok(opportunity)
     }
 
     /// Is an instruction copied?
@@ -147,8 +154,8 @@ impl<'a> Estimator<'a> {
     }
 
     /// Finds the blocks from which control reaches one that gains, and in each the last instruction
-    /// that does. None if there are too many.
-    fn find_copied_blocks(&mut self, gaining: &[Inst]) -> Option<()> {
+    /// that does. False if there are too many.
+    fn find_copied_blocks(&mut self, gaining: &[Inst]) -> bool {
         let Facts { func, cfg, .. } = self.facts;
         let Specialisation { dead_blocks, check, .. } = &self.specialisation;
         self.inside.clear();
@@ -172,10 +179,10 @@ impl<'a> Estimator<'a> {
                 }
             }
             if self.inside.len() > MOST_BLOCKS {
-                return None;
+                return false;
             }
         }
-        Some(())
+        true
     }
 
     /// The first instruction after the check: the one after the candidate's last, or the first that
@@ -246,7 +253,7 @@ impl<'a> Estimator<'a> {
                 Some((above, here)) => {
                     let is_decided = cfg.out_edges(above).any(|edge| !self.specialisation.is_open(edge));
                     let average_above = self.facts.frequency(above);
-                    if is_decided && cfg.in_edges(block).len() == 1 {
+                    if is_decided && cfg.predecessors(block).iter().all(|&before| before == above) {
                         here
                     } else if average_above > 0.0 {
                         average * (here / average_above)
@@ -265,7 +272,7 @@ impl<'a> Estimator<'a> {
         self.frequencies.get(block).unwrap_or(0.0)
     }
 
-    /// Adds up times, and counts what is removed.
+    /// Adds up times, and counts removed memory operations.
     fn add_cycles(&self, it: &mut Opportunity) {
         let (facts, head) = (self.facts, it.head);
         for &block in &it.copied {
@@ -292,17 +299,14 @@ impl<'a> Estimator<'a> {
             else {
                 continue;
             };
-            let is_killed = !matches!(outcome, Outcome::Simpler(_));
-            if self.specialisation.dead_blocks.contains(block) {
-                // It is not copied, and did not run either.
-                it.killed += usize::from(is_killed);
-            } else if block == head || self.inside.contains(block) {
+            // A dead block did not run either.
+            let is_dead = self.specialisation.dead_blocks.contains(block);
+            if !is_dead && (block == head || self.inside.contains(block)) {
                 let data = &facts.func.insts[inst];
                 let is_never = outcome == Outcome::Never;
                 let before = if is_never { facts.costs.cycles_without_lanes(data) } else { facts.cycles(inst) };
                 it.t_region -= self.frequency(block) * (facts.cycles(inst) - before);
                 saved += self.frequency(block) * (before - self.cycles_left(inst));
-                it.killed += usize::from(is_killed);
                 let is_memory = OpClass::of(data.opcode).is_memory();
                 it.memory_killed += usize::from(is_memory && (is_never || outcome == Outcome::Dead));
             }

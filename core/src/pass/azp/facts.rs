@@ -15,7 +15,7 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 
 use super::costs::Costs;
 use super::frequencies::block_frequencies;
-use super::zero_profile::{ZeroProfile, existing_checks};
+use super::zero_profile::{ExistingCheck, ZeroProfile, existing_checks};
 use crate::flow::{Dependences, Elements, Seedbeds, ValueUses, Values, VectorInput, vectors};
 use crate::graph::{Cfg, Dominators, Loops, PostDominators};
 use crate::ir::{Block, Function, Inst};
@@ -35,8 +35,8 @@ pub(super) struct Facts<'a> {
     pub zeros: ZeroProfile,
     pub costs: Costs,
     pub fast_math: bool,
-    /// Values that are zero at the first target of each block that ends in a check.
-    pub checks: BTreeMap<Block, Elements>,
+    /// Checks in which blocks end.
+    pub checks: BTreeMap<Block, ExistingCheck>,
     insts: SecondaryMap<Inst, InstFacts>,
     /// Cycles of one execution of each block.
     block_cycles: Vec<f64>,

@@ -13,18 +13,18 @@ use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
-use super::zero_profile::ZeroProfile;
-use crate::flow::{Elements, Value, Values};
+use super::zero_profile::{ExistingCheck, ZeroProfile};
+use crate::flow::{Value, Values};
 use crate::graph::{Cfg, Frequencies, Loops};
 use crate::ir::{Block, Function, Op, Operand, Profile, WarpCounts};
 
-/// Frequencies by block. `checks` are the values that each block's check finds to be zero.
+/// Frequencies by block. `checks` are those in which blocks end.
 pub(super) fn block_frequencies(
     func: &Function,
     (cfg, loops): (&Cfg, &Loops),
     values: &Values,
     zeros: &ZeroProfile,
-    checks: &BTreeMap<Block, Elements>,
+    checks: &BTreeMap<Block, ExistingCheck>,
 ) -> Vec<f64> {
     let counts = counts(func);
     let entries = func.entry_blocks();
@@ -42,7 +42,7 @@ pub(super) fn block_frequencies(
             Operand::NotReg(_) => values.operands(branch).first().and_then(of_value),
             _ => values.operands(branch).first().and_then(of_value).map(|zero| 1.0 - zero),
         };
-        let checked = || Some(checks.get(&block)?.iter().map(|value| of_value(value).unwrap_or(0.5)).product());
+        let checked = || Some(checks.get(&block)?.values.iter().map(|value| of_value(value).unwrap_or(0.5)).product());
         own.or_else(checked)
     };
     let guessed = Frequencies::compute_with(cfg, loops, |edge| {

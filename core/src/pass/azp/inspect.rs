@@ -106,7 +106,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
             columns: columns(),
             rows,
             left_out: candidates.len().saturating_sub(MOST_CANDIDATES),
-            left_out_words: "more, of lower probability".into(),
+            left_out_words: "more, further down in this order".into(),
             empty: "there is none".into(),
             choice: CANDIDATE.into(),
         }]),

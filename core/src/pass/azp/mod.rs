@@ -35,9 +35,10 @@
 //! Without the licence float candidates are refused, and so is the pass where there are no others.
 //!
 //! Cost: linear in the function for each round, by a limit on the sum of the slices (`round`);
-//! there are at most `xform_limit` rounds and one more. Limits: a candidate changes at most 4,096
-//! instructions in 512 blocks and copies at most 256; the remark `too-large` says where a limit was
-//! reached. A check that needs more than 512 instructions of its block stays after them. Running
+//! there are at most `xform_limit` rounds and one more. Limits: a candidate makes at most 4,096
+//! instructions constant, simpler or unreachable, in at most 512 blocks, and copies at most 256
+//! blocks (remark `too-large`); the estimates of a round share a number of steps (remark
+//! `out-of-steps`). A check that needs more than 512 instructions of its block stays after them. Running
 //! the pass again finds nothing more, unless a limit was reached; that of `xform_limit` the remark
 //! `limit` says.
 //!
@@ -80,7 +81,8 @@ use candidates::WhyNot;
 use estimate_cache::EstimateCache;
 use facts::Facts;
 use instrumentation::{counted, instrument};
-use remarks::{applied, miss_profile, on_simulated, tell_answer, tell_refusals};
+use oracle::MOST_INSTRUCTIONS;
+use remarks::{applied, miss_profile, not_estimated, on_simulated, tell_answer, tell_refusals};
 use round::{Choice, Round};
 use rules::Rules;
 
@@ -207,7 +209,15 @@ fn transform_for(view: &mut View<'_>, rules: &Rules, number: u32) -> Result<(), 
         return Ok(());
     };
     if round.judged.iter().all(|judged| judged.candidate.number != number) {
-        return Err(PassError { message: format!("there is no candidate {number} that is zero often enough") });
+        let other = round.not_estimated.iter().find(|(candidate, _)| candidate.number == number);
+        let message = match other {
+            Some((candidate, why)) => {
+                let reason = not_estimated(view.func(), rules, candidate, *why).message;
+                format!("candidate {number} has no estimate: {reason}")
+            }
+            None => format!("no profile declares how often candidate {number} is zero, if there is one"),
+        };
+        return Err(PassError { message });
     }
     round.transform(view, |func, judged| applied(func, judged, 1));
     Ok(())
@@ -219,7 +229,7 @@ fn transform_as_answered(view: &mut View<'_>, rules: &Rules) -> Result<(), PassE
     let mut cache = EstimateCache::default();
     let first = Round::new(view, rules, &mut cache, 1, &Choice::BestBut(&BTreeSet::new()));
     let mut answer = match first.is_some_and(|first| first.plan.is_some()) {
-        true => oracle::ask(view.module(), view.func(), rules)?,
+        true => oracle::try_transformations(view.module(), view.func(), rules, MOST_INSTRUCTIONS)?,
         false => oracle::Answer::default(),
     };
     for number in 1.. {
@@ -249,8 +259,11 @@ fn round_with_remarks(
         }
         return Ok(None);
     };
-    let is_nothing_left = number == 1 && round.judged.is_empty() && round.too_large.is_empty();
-    if is_nothing_left && round.filtered.iter().any(|filtered| filtered.why == WhyNot::NeedsLicence) {
+    let mut reasons = round.not_estimated.iter().map(|&(_, why)| why);
+    let is_without_candidate = number == 1
+        && round.judged.is_empty()
+        && reasons.clone().all(|why| why != WhyNot::Checked && !why.is_of_estimate());
+    if is_without_candidate && reasons.any(|why| why == WhyNot::NeedsLicence) {
         let message =
             "`azp` needs the fast-math licence: it takes x * 0.0 to be 0.0, and there are only float candidates";
         return Err(PassError { message: message.to_string() });

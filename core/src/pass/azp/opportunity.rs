@@ -50,8 +50,8 @@ pub(super) struct Opportunity {
     pub t_check: f64,
     /// MemKilled.
     pub memory_killed: usize,
-    /// Instructions that are removed or become constants.
-    pub killed: usize,
+    /// Does any instruction become cheaper, or read less?
+    pub is_simpler: bool,
     /// Would lanes part before an instruction that depends on who is with it, or meet earlier?
     pub parts_lanes: bool,
 }
@@ -70,8 +70,10 @@ pub(super) enum ThresholdRule {
 /// Reason why a candidate is not transformed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Refusal {
-    /// Nothing in the region changes.
+    /// Nothing in the region becomes cheaper.
     NothingGained,
+    /// The profile declares that the region never runs.
+    NeverRuns,
     /// It gains too little, or loses.
     Gain,
     /// It gains too little for its size.
@@ -123,7 +125,10 @@ impl Opportunity {
 
     /// Is it transformed for?
     pub fn verdict(&self, rule: ThresholdRule, min_cycles: f64) -> Result<(), Refusal> {
-        let Some(speed_up) = self.speed_up().filter(|_| self.killed > 0) else { return Err(Refusal::NothingGained) };
+        if !self.is_simpler {
+            return Err(Refusal::NothingGained);
+        }
+        let Some(speed_up) = self.speed_up() else { return Err(Refusal::NeverRuns) };
         if self.parts_lanes {
             return Err(Refusal::Convergent);
         }

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! applied specialise   `r` is zero in 60 % of warps: without what is not needed then, 1.0 of 812.0 …
-//! missed  propagator   `c` is zero because `a1` is, which is a candidate itself
-//! missed  gain         specialising for `k` would gain 3.2 cycles of 40.0; 25 are asked for
+//! missed  propagator   `c` is zero because `a1` is, which is at least as likely
+//! missed  gain         specialising for `k` would gain 3.2 cycles of 40.0; `min_cycles` is 25
 //! ```
 //!
 //! Each remark carries the figures of its estimate, so that the reader can do the sum. A survey
@@ -13,11 +13,13 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::candidates::{Candidate, Filtered, WhyNot};
-use super::opportunity::Refusal;
+use super::candidates::{Candidate, WhyNot};
+use super::estimator::MOST_BLOCKS;
+use super::opportunity::{Refusal, ThresholdRule};
 use super::oracle::{Answer, Simulated};
 use super::round::{Judged, Round};
 use super::rules::Rules;
+use super::specialisation::{MOST_CHANGED, MOST_CHANGED_BLOCKS};
 use crate::ir::{Block, Function, Reg};
 use crate::trace::{Fact, Remark};
 use crate::view::View;
@@ -109,27 +111,42 @@ pub(super) fn refused(func: &Function, rules: &Rules, judged: &Judged, why: Refu
             "convergent",
             format!("where lanes part by whether {names} {verb} zero, something would miss the other lanes"),
         ),
+        Refusal::NeverRuns => {
+            ("never-runs", format!("by the profile, what depends on {names} never runs where {names} {verb} zero"))
+        }
         Refusal::Gain => (
             "gain",
             format!(
-                "specialising for {names} would {} {:.1} cycles of {:.1}; a gain of {} is asked for",
+                "specialising for {names} would {} {:.1} cycles of {:.1}; {}`min_cycles` is {}",
                 if it.gain() < 0.0 { "lose" } else { "gain" },
                 it.gain().abs(),
                 it.t_region,
+                if rules.rule == ThresholdRule::Printed { "as printed, the rule takes losses, and " } else { "" },
                 rules.min_cycles
             ),
         ),
-        Refusal::Threshold => (
-            "threshold",
-            format!(
-                "specialising for {names} would leave {:.1} % of the region's time for {} copied block{}; {:.1} % are \
-                 allowed",
-                100.0 * (1.0 - it.speed_up().unwrap_or(0.0)),
-                it.blocks(),
-                if it.blocks() == 1 { "" } else { "s" },
-                100.0 * it.threshold()
-            ),
-        ),
+        Refusal::Threshold => {
+            let saved = it.speed_up().unwrap_or(0.0);
+            let (blocks, s) = (it.blocks(), if it.blocks() == 1 { "" } else { "s" });
+            let threshold = 100.0 * it.threshold();
+            let comparison = match rules.rule {
+                ThresholdRule::Remaining => format!(
+                    "leave {:.1} % of the region's time for {blocks} copied block{s}; {threshold:.1} % are allowed",
+                    100.0 * (1.0 - saved)
+                ),
+                ThresholdRule::Expected => format!(
+                    "leave {:.1} % of the region's time, on average over all warps, for {blocks} copied block{s}; \
+                     {threshold:.1} % are allowed",
+                    100.0 * (1.0 - it.gain() / it.t_region)
+                ),
+                ThresholdRule::Printed => format!(
+                    "save {:.1} % of the region's time with {blocks} copied block{s}; as printed, the rule takes less \
+                     than {threshold:.1} %",
+                    100.0 * saved
+                ),
+            };
+            ("threshold", format!("specialising for {names} would {comparison}"))
+        }
     };
     judged.on(func, Remark::missed(rule, it.head, message), round)
 }
@@ -143,27 +160,24 @@ pub(super) fn miss_profile(view: &mut View<'_>) {
     });
 }
 
-/// Says of all that is not transformed why not. What depends on the program alone is said in the
-/// first round.
+/// Adds a remark for each candidate that is not transformed. A reason that depends on the program
+/// alone is given in the first round.
 pub(super) fn tell_refusals(view: &mut View<'_>, rules: &Rules, round: &Round) {
     if !view.is_traced() {
         return;
     }
-    if round.number == 1 {
-        for filtered in &round.filtered {
-            view.miss(|func| filtered_out(func, rules, filtered));
-        }
-        for large in &round.too_large {
-            view.miss(|func| too_large(func, large));
+    for (candidate, why) in &round.not_estimated {
+        if round.number == 1 || why.is_of_estimate() {
+            view.miss(|func| not_estimated(func, rules, candidate, *why));
         }
     }
+    let is_at_limit = round.chosen().is_some() && round.plan.is_none();
     for judged in &round.judged {
-        if let Err(why) = judged.verdict {
-            view.miss(|func| refused(func, rules, judged, why, round.number));
+        match judged.verdict {
+            Err(why) => view.miss(|func| refused(func, rules, judged, why, round.number)),
+            Ok(()) if is_at_limit => view.miss(|func| limited(func, judged, round.number)),
+            Ok(()) => {}
         }
-    }
-    if let (Some(chosen), None) = (round.chosen(), &round.plan) {
-        view.miss(|func| limited(func, chosen, round.number));
     }
 }
 
@@ -203,7 +217,7 @@ pub(super) fn tell_answer(view: &mut View<'_>, rules: &Rules, round: &Round, ans
     }
 }
 
-/// A candidate passes, but as many as may be are made.
+/// Remark on a candidate that passes after the last allowed transformation.
 pub(super) fn limited(func: &Function, judged: &Judged, round: i64) -> Remark {
     let (names, gain) = (named(func, &judged.candidate.regs()), judged.opportunity.gain());
     let message = format!("specialising for {names} would gain {gain:.1} cycles, but `xform_limit` is reached");
@@ -211,39 +225,41 @@ pub(super) fn limited(func: &Function, judged: &Judged, round: i64) -> Remark {
 }
 
 /// Remark on a candidate without an estimate.
-pub(super) fn too_large(func: &Function, large: &Candidate) -> Remark {
-    let names = named(func, &large.regs());
-    let message = format!("what depends on {names} is too large to look at, or the check has no place");
-    Remark::missed("too-large", large.block(func), message).at(large.last())
-}
-
-/// Remark on a candidate that the program checks already.
-pub(super) fn checked(func: &Function, candidate: &Candidate) -> Remark {
+pub(super) fn not_estimated(func: &Function, rules: &Rules, candidate: &Candidate, why: WhyNot) -> Remark {
     let regs = candidate.regs();
-    let message = format!("the program asks already whether {} {} zero", named(func, &regs), verb(&regs));
-    Remark::missed("checked", candidate.block(func), message)
-}
-
-/// Remark on a write that is not estimated.
-pub(super) fn filtered_out(func: &Function, rules: &Rules, filtered: &Filtered) -> Remark {
-    let &Filtered { inst, reg, probability, why, .. } = filtered;
-    let block = func.inst_block(inst).unwrap_or(Block::from_u32(0));
-    let name = &func.regs[reg].name;
+    let (names, verb) = (named(func, &regs), verb(&regs));
     let (rule, message) = match why {
         WhyNot::Unlikely => (
             "unlikely",
             format!(
-                "`{name}` is zero in {:.0} % of warps; `p_thresh` asks for {:.0} %",
-                probability * 100.0,
+                "{names} {verb} zero in {:.0} % of warps; `p_thresh` is {:.0} %",
+                candidate.probability * 100.0,
                 rules.p_thresh * 100.0
             ),
         ),
         WhyNot::Propagator(input) => (
             "propagator",
-            format!("`{name}` is zero because `{}` is, which is a candidate itself", func.regs[input].name),
+            format!("{names} {verb} zero because `{}` is, which is at least as likely", func.regs[input].name),
         ),
-        WhyNot::NeedsLicence => ("licence", format!("`{name}` is a float, which needs the fast-math licence")),
-        WhyNot::Untestable => ("untestable", format!("there is no comparison with zero for `{name}`'s type")),
+        WhyNot::NeedsLicence => ("licence", format!("{names} {verb} a float, which needs the fast-math licence")),
+        WhyNot::Untestable => ("untestable", format!("there is no comparison with zero for the type of {names}")),
+        WhyNot::Checked => ("checked", format!("the program checks already whether {names} {verb} zero")),
+        WhyNot::NoPlace => ("no-place", format!("one of {names} is overwritten before all of them can be checked")),
+        WhyNot::TooManyChanges => (
+            "too-large",
+            format!(
+                "specialising for {names} would change more than {MOST_CHANGED} instructions or \
+                 {MOST_CHANGED_BLOCKS} blocks"
+            ),
+        ),
+        WhyNot::TooManyCopies => {
+            ("too-large", format!("specialising for {names} would copy more than {MOST_BLOCKS} blocks"))
+        }
+        WhyNot::OutOfSteps => (
+            "out-of-steps",
+            format!("{names} {verb} not estimated: the estimates of likelier candidates have taken all steps"),
+        ),
     };
-    Remark::missed(rule, block, message).at(inst).with("register", Fact::Reg(reg))
+    let remark = Remark::missed(rule, candidate.block(func), message).at(candidate.last());
+    regs.iter().fold(remark, |remark, &reg| remark.with("register", Fact::Reg(reg)))
 }

@@ -9,8 +9,8 @@
 //!
 //! Candidates are estimated in the order of their probability. In a long chain of products each
 //! candidate makes the whole chain constant or dead, so that all of them together would take
-//! quadratic time: when the estimates have visited [`STEPS`] instructions and [`STEPS_OF_INST`] for
-//! each instruction of the function, the others get none, and the remark `too-large` says so.
+//! quadratic time: when the estimates have taken [`STEPS`] steps and [`STEPS_OF_INST`] for each
+//! instruction of the function, the others get none, and the remark `out-of-steps` says so.
 //!
 //! Cost: linear in the function, by this limit.
 //!
@@ -19,7 +19,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::candidates::{Candidate, Filtered, Writes, candidates};
+use super::candidates::{Candidate, WhyNot, Writes, candidates};
 use super::estimate_cache::EstimateCache;
 use super::estimator::Estimator;
 use super::facts::Facts;
@@ -67,11 +67,8 @@ pub(super) struct Judged {
 pub(super) struct Round {
     /// Counted from 1.
     pub number: i64,
-    pub filtered: Vec<Filtered>,
-    /// Candidates that the program checks already.
-    pub checked: Vec<Candidate>,
-    /// Candidates whose region is too large.
-    pub too_large: Vec<Candidate>,
+    /// Candidates without an estimate, and other scalars that the profile names, by number.
+    pub not_estimated: Vec<(Candidate, WhyNot)>,
     /// Candidates with an estimate.
     pub judged: Vec<Judged>,
     /// The place of the chosen one in `judged`.
@@ -96,39 +93,37 @@ impl Round {
         cache.begin_round(&facts);
         let hoisting = rules.hoists.then(|| Hoisting::new(&facts));
         let mut estimator = Estimator::new(&facts, rules.is_divergent);
-        let (mut found, filtered) = candidates(&facts, rules.p_thresh);
-        let known = checked_writes(&facts.values, &facts.checks);
-        let (mut checked, mut too_large, mut judged) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut found, mut not_estimated) = candidates(&facts, rules.p_thresh);
+        let known = checked_writes(&facts.values, &facts.checks, rules.is_divergent);
+        let mut judged = Vec::new();
         found.compact_sort_by(|a, b| b.probability.total_cmp(&a.probability));
         let most_steps = STEPS + STEPS_OF_INST * facts.func.inst_count();
         for candidate in found {
-            if known.contains(&sorted(candidate.writes.clone())) {
-                checked.push(candidate);
-                continue;
-            }
-            let is_estimated = estimator.specialisation.steps < most_steps;
-            match is_estimated
-                .then(|| best_place(&mut estimator, cache, hoisting.as_ref(), rules, &candidate))
-                .flatten()
-            {
-                Some((opportunity, hoist)) => {
+            let estimate = if known.contains(&sorted(candidate.writes.clone())) {
+                Err(WhyNot::Checked)
+            } else if estimator.specialisation.steps >= most_steps {
+                Err(WhyNot::OutOfSteps)
+            } else {
+                best_place(&mut estimator, cache, hoisting.as_ref(), rules, &candidate)
+            };
+            match estimate {
+                Ok((opportunity, hoist)) => {
                     let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
                     judged.push(Judged { candidate, hoist, opportunity, verdict });
                 }
-                None => too_large.push(candidate),
+                Err(why) => not_estimated.push((candidate, why)),
             }
         }
         judged.compact_sort_by_key(|judged| judged.candidate.number);
-        checked.compact_sort_by_key(|candidate| candidate.number);
-        too_large.compact_sort_by_key(|candidate| candidate.number);
+        not_estimated.compact_sort_by_key(|(candidate, _)| candidate.number);
         let chosen = choice.among(rules, &judged);
         let plan = chosen.filter(|_| number <= rules.limit).and_then(|chosen| {
             let Judged { candidate, hoist, .. } = &judged[chosen];
             // The tables hold the last candidate.
-            let opportunity = estimator.estimate(candidate, hoist.as_ref())?;
+            let opportunity = estimator.estimate(candidate, hoist.as_ref()).ok()?;
             Some(Plan::new(&estimator, candidate, &opportunity, rules.is_divergent))
         });
-        Some(Round { number, filtered, checked, too_large, judged, chosen, plan })
+        Some(Round { number, not_estimated, judged, chosen, plan })
     }
 
     /// The candidate that is chosen.
@@ -153,15 +148,15 @@ fn best_place(
     hoisting: Option<&Hoisting<'_>>,
     rules: &Rules,
     candidate: &Candidate,
-) -> Option<(Opportunity, Option<Hoist>)> {
+) -> Result<(Opportunity, Option<Hoist>), WhyNot> {
     let in_block = cache.estimate(estimator, candidate, None);
     let hoist = hoisting.and_then(|hoisting| hoisting.hoist(&candidate.values));
-    let above = hoist.and_then(|hoist| Some((cache.estimate(estimator, candidate, Some(&hoist))?, hoist)));
+    let above = hoist.and_then(|hoist| Some((cache.estimate(estimator, candidate, Some(&hoist)).ok()?, hoist)));
     let rank = |it: &Opportunity| (it.verdict(rules.rule, rules.min_cycles).is_ok(), rules.score(it));
     match (in_block, above) {
-        (Some(here), Some((there, _))) if rank(&here) >= rank(&there) => Some((here, None)),
-        (_, Some((there, hoist))) => Some((there, Some(hoist))),
-        (here, None) => Some((here?, None)),
+        (Ok(here), Some((there, _))) if rank(&here) >= rank(&there) => Ok((here, None)),
+        (_, Some((there, hoist))) => Ok((there, Some(hoist))),
+        (here, None) => Ok((here?, None)),
     }
 }
 

@@ -20,7 +20,7 @@ use super::estimate_cache::EstimateCache;
 use super::estimator::Estimator;
 use super::facts::Facts;
 use super::opportunity::Opportunity;
-use super::remarks::{applied, checked, filtered_out, limited, refused, too_large};
+use super::remarks::{applied, limited, not_estimated, refused};
 use super::round::{Choice, Judged, Round};
 use super::rules::Rules;
 use super::specialisation::Outcome;
@@ -129,24 +129,16 @@ pub fn survey(module: &Module, func: Func, settings: &Settings, round: i64, want
 
 fn surveyed(view: &View<'_>, rules: &Rules, found: &Round) -> Vec<Surveyed> {
     let (func, round) = (view.func(), found.number);
-    let is_best = |it: &Judged| found.chosen().is_some_and(|best| best.candidate.number == it.candidate.number);
     let judged = found.judged.iter().map(|it| {
         let remark = match it.verdict {
-            Ok(()) if is_best(it) && round > rules.limit => limited(func, it, round),
+            Ok(()) if round > rules.limit => limited(func, it, round),
             Ok(()) => applied(func, it, round),
             Err(why) => refused(func, rules, it, why, round),
         };
         Surveyed { estimate: Some(Estimate::of(&it.opportunity)), ..Surveyed::new(&it.candidate, remark) }
     });
-    let filtered = found.filtered.iter().map(|it| {
-        let writes = [(it.inst, it.reg)].into_iter().collect();
-        let (number, probability) = (it.number, it.probability);
-        let candidate = Candidate { number, writes, values: Default::default(), probability, joint: None };
-        Surveyed::new(&candidate, filtered_out(func, rules, it))
-    });
-    let too_large = found.too_large.iter().map(|it| Surveyed::new(it, too_large(func, it)));
-    let checked = found.checked.iter().map(|it| Surveyed::new(it, checked(func, it)));
-    judged.chain(filtered).chain(too_large).chain(checked).collect()
+    let others = found.not_estimated.iter().map(|(it, why)| Surveyed::new(it, not_estimated(func, rules, it, *why)));
+    judged.chain(others).collect()
 }
 
 impl Surveyed {
@@ -187,7 +179,7 @@ fn effect(view: &mut View<'_>, rules: &Rules, judged: &Judged) -> Effect {
     let facts = Facts::new(view, rules.costs, rules.fast_math);
     let mut estimator = Estimator::new(&facts, rules.is_divergent);
     let number = judged.candidate.number;
-    let Some(it) = estimator.estimate(&judged.candidate, judged.hoist.as_ref()) else {
+    let Ok(it) = estimator.estimate(&judged.candidate, judged.hoist.as_ref()) else {
         return Effect { number, ..Effect::default() };
     };
     let specialisation = &estimator.specialisation;
