@@ -28,7 +28,8 @@ use alloc::vec::Vec;
 use smallvec::SmallVec;
 
 use super::facts::Facts;
-use super::simplification::{has_zero_comparison, has_zero_test, propagates_zero};
+use super::simplification::propagates_zero;
+use super::zero_test::{can_compare, can_test};
 use crate::flow::{Elements, Value};
 use crate::ir::{Block, Function, Inst, InstData, Op, Reg};
 
@@ -51,17 +52,28 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// The candidate of these values. None if the profile does not name one of them.
+    fn new(facts: &Facts<'_>, number: u32, values: Elements) -> Option<Candidate> {
+        let write = |&value: &Value| Some((facts.values.definition(value).inst()?, facts.values.reg(value)));
+        let writes = values.iter().map(write).collect::<Option<Writes>>()?;
+        let probabilities = writes.iter().map(|&(inst, reg)| facts.zeros.probability(inst, reg));
+        let probability = probabilities.product::<Option<f64>>()?;
+        let joint = facts.zeros.of_writes(&writes);
+        Some(Candidate { number, writes, values, probability, joint })
+    }
+
     /// Its registers.
     pub fn regs(&self) -> SmallVec<[Reg; 4]> {
         self.writes.iter().map(|&(_, reg)| reg).collect()
     }
 
-    /// The instruction that writes the last of them.
+    /// The instruction that writes the last of them. A candidate has a register, so that the
+    /// fallback is never used.
     pub fn last(&self) -> Inst {
         self.writes.last().map_or(Inst::from_u32(0), |&(inst, _)| inst)
     }
 
-    /// Block of that instruction.
+    /// Block of that instruction, which is in the layout as long as the candidate exists.
     pub fn block(&self, func: &Function) -> Block {
         func.inst_block(self.last()).unwrap_or(Block::from_u32(0))
     }
@@ -97,72 +109,48 @@ impl WhyNot {
     }
 }
 
-/// A numbered write.
-#[derive(Clone, Copy)]
-pub(super) struct Scalar {
-    pub number: u32,
-    pub inst: Inst,
-    pub reg: Reg,
-    pub value: Value,
-}
-
-/// All scalars in text order, whatever a profile says. A check has no place after a terminator.
-pub(super) fn scalars<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = Scalar> + 'a {
+/// All scalars in text order, then the vectors, with their numbers, whatever a profile says. A check
+/// has no place after a terminator.
+pub(super) fn numbered(facts: &Facts<'_>) -> Vec<(u32, Elements)> {
     let func = facts.func;
     let insts = func.block_order().flat_map(|block| func.block_insts(block));
-    let writes = insts.filter(|&inst| is_scalar_writer(&func.insts[inst])).flat_map(|inst| {
-        let data = &func.insts[inst];
-        let results = data.dsts.iter().zip(facts.values.defined(inst)).enumerate();
-        let kept = results.filter(|&(place, _)| !data.overwrites_dst(place));
-        kept.map(move |(_, (&reg, &value))| (inst, reg, value))
+    let scalars = insts.filter(|&inst| is_scalar_writer(&func.insts[inst])).flat_map(|inst| {
+        let results = facts.values.defined(inst).iter().enumerate();
+        let kept = results.filter(move |&(place, _)| !func.insts[inst].overwrites_dst(place));
+        kept.map(|(_, &value)| Elements::from_iter([value]))
     });
-    (1..).zip(writes).map(|(number, (inst, reg, value))| Scalar { number, inst, reg, value })
+    (1..).zip(scalars.chain(facts.vectors())).collect()
 }
 
-/// Candidates to estimate, and the other scalars that the profile names.
+/// Candidates to estimate, and scalars that the profile names but that get no estimate.
 pub(super) fn candidates(facts: &Facts<'_>, p_thresh: f64) -> (Vec<Candidate>, Vec<(Candidate, WhyNot)>) {
     let (mut found, mut filtered) = (Vec::new(), Vec::new());
-    let mut first_vector = 1;
-    for Scalar { number, inst, reg, value } in scalars(facts) {
-        first_vector = number + 1;
-        let Some(probability) = facts.zeros.probability(inst, reg) else { continue };
-        let (writes, values) = (Writes::from_iter([(inst, reg)]), Elements::from_iter([value]));
-        let candidate = Candidate { number, writes, values, probability, joint: None };
-        let why = own_reason(facts, reg, probability, p_thresh);
-        match why.or_else(|| likelier_cause(facts, inst, probability, p_thresh)) {
-            Some(why) => filtered.push((candidate, why)),
-            None => found.push(candidate),
-        }
-    }
     let mut seen: BTreeSet<Elements> = BTreeSet::new();
-    for (number, group) in (first_vector..).zip(facts.vectors()) {
-        let mut vector =
-            Candidate { number, writes: Writes::new(), values: Elements::new(), probability: 1.0, joint: None };
-        for &value in &group {
-            let (Some(inst), reg) = (facts.values.definition(value).inst(), facts.values.reg(value)) else { continue };
-            let is_float = facts.func.reg_types[reg].is_float();
-            let is_usable = is_last_write(facts, inst, value)
-                && has_zero_comparison(facts.func, reg)
-                && (facts.fast_math || !is_float);
-            let probability = facts.zeros.probability(inst, reg).filter(|&own| own >= p_thresh && is_usable);
-            if let Some(probability) = probability {
-                vector.values.push(value);
-                vector.writes.push((inst, reg));
-                vector.probability *= probability;
+    for (number, mut group) in numbered(facts) {
+        if group.len() > 1 {
+            group.retain(|value| is_vector_element(facts, *value, p_thresh));
+            if group.len() > 1 && seen.insert(group.clone()) {
+                found.extend(Candidate::new(facts, number, group));
             }
-        }
-        if vector.values.len() >= 2 && seen.insert(vector.values.clone()) {
-            vector.joint = facts.zeros.of_writes(&vector.writes);
-            found.push(vector);
+        } else if let Some(candidate) = Candidate::new(facts, number, group) {
+            let &[(inst, reg)] = candidate.writes.as_slice() else { continue };
+            let why = own_reason(facts, reg, candidate.probability, p_thresh);
+            match why.or_else(|| likelier_cause(facts, inst, candidate.probability, p_thresh)) {
+                Some(why) => filtered.push((candidate, why)),
+                None => found.push(candidate),
+            }
         }
     }
     (found, filtered)
 }
 
-/// Does the register still hold the value after the instruction that writes it?
-fn is_last_write(facts: &Facts<'_>, inst: Inst, value: Value) -> bool {
-    let place = facts.values.defined(inst).iter().position(|&defined| defined == value);
-    place.is_none_or(|place| !facts.func.insts[inst].overwrites_dst(place))
+/// Is the value likely enough for a vector, and can it be tested after the instruction?
+fn is_vector_element(facts: &Facts<'_>, value: Value, p_thresh: f64) -> bool {
+    let (Some(inst), reg) = (facts.values.definition(value).inst(), facts.values.reg(value)) else { return false };
+    let is_likely = |probability| own_reason(facts, reg, probability, p_thresh).is_none();
+    can_compare(facts.func, reg)
+        && facts.is_held_after(inst, value)
+        && facts.zeros.probability(inst, reg).is_some_and(is_likely)
 }
 
 fn is_scalar_writer(data: &InstData) -> bool {
@@ -175,7 +163,7 @@ fn own_reason(facts: &Facts<'_>, reg: Reg, probability: f64, p_thresh: f64) -> O
     if probability < p_thresh {
         return Some(WhyNot::Unlikely);
     }
-    if !has_zero_test(func, reg) {
+    if !can_test(func, reg) {
         return Some(WhyNot::Untestable);
     }
     if func.reg_types[reg].is_float() && !facts.fast_math {

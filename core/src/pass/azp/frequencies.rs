@@ -68,15 +68,11 @@ fn counts(func: &Function) -> BTreeMap<Block, u64> {
         return warps.blocks().filter_map(|block| Some((block, warps.executions(block)?))).collect();
     }
     let (mut into, mut from): (BTreeMap<Block, u64>, BTreeMap<Block, u64>) = Default::default();
-    let add = |table: &mut BTreeMap<Block, u64>, block: Block, count: u64| {
-        let sum = table.entry(block).or_default();
-        *sum = sum.saturating_add(count);
-    };
     for profile in &func.profiles {
         if let Profile::Edge(edges) = profile {
             for &(source, target, count) in edges {
-                add(&mut from, source, count);
-                add(&mut into, target, count);
+                add_count(&mut from, source, count);
+                add_count(&mut into, target, count);
             }
         }
     }
@@ -84,7 +80,7 @@ fn counts(func: &Function) -> BTreeMap<Block, u64> {
         let paths =
             func.profiles.iter().filter_map(|it| if let Profile::Path(paths) = it { Some(paths) } else { None });
         for (path, count) in paths.flatten() {
-            path.iter().for_each(|&block| add(&mut from, block, *count));
+            path.iter().for_each(|&block| add_count(&mut from, block, *count));
         }
     }
     // Control leaves a block as often as it enters it, except where it begins or ends.
@@ -94,4 +90,10 @@ fn counts(func: &Function) -> BTreeMap<Block, u64> {
         *most = (*most).max(count);
     }
     counts
+}
+
+/// Adds executions of a block to those counted so far.
+pub(super) fn add_count(counts: &mut BTreeMap<Block, u64>, block: Block, count: u64) {
+    let sum = counts.entry(block).or_default();
+    *sum = sum.saturating_add(count);
 }

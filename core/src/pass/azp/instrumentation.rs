@@ -36,9 +36,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use smallvec::SmallVec;
 
-use super::candidates::{Scalar, scalars};
+use super::candidates::numbered;
 use super::facts::Facts;
-use super::simplification::{has_zero_comparison, has_zero_test, is_predicate, zero_test};
+use super::zero_test::{can_compare, can_test, is_predicate, make_zero_test};
 use crate::compact_sort::CompactSort;
 use crate::edit::Rewrite;
 use crate::flow::Elements;
@@ -63,7 +63,7 @@ pub(super) struct Counted {
 }
 
 /// The candidates that are counted, in the order of the text.
-pub(super) fn counted(facts: &Facts<'_>) -> Vec<Counted> {
+pub(super) fn find_counted(facts: &Facts<'_>) -> Vec<Counted> {
     let Facts { func, values, .. } = facts;
     let mut writes: BTreeMap<(Inst, Reg), Write> = BTreeMap::new();
     func.for_each_write(|inst, write| {
@@ -74,8 +74,8 @@ pub(super) fn counted(facts: &Facts<'_>) -> Vec<Counted> {
         // A register that is overwritten before the last is written, or a guard of itself, cannot
         // be tested.
         let data = &func.insts[last];
-        let is_there = |&value: &_| values.after(func, last, values.reg(value)) == Some(value);
-        if !group.iter().all(is_there) || data.guard.is_some_and(|guard| data.dsts.contains(&guard.reg)) {
+        let is_there = group.iter().all(|&value| facts.is_held_after(last, value));
+        if !is_there || data.guard.is_some_and(|guard| data.dsts.contains(&guard.reg)) {
             return None;
         }
         let name = |&value: &_| {
@@ -86,14 +86,11 @@ pub(super) fn counted(facts: &Facts<'_>) -> Vec<Counted> {
         let names = group.iter().map(name).collect::<Option<Vec<String>>>()?;
         Some(Counted { number, last, regs: group.iter().map(|&value| values.reg(value)).collect(), names })
     };
-    let alone: Vec<(u32, Elements)> =
-        scalars(facts).map(|Scalar { number, value, .. }| (number, core::iter::once(value).collect())).collect();
-    let vectors = (alone.len() as u32 + 1..).zip(facts.vectors());
     let mut found: Vec<Counted> = Vec::new();
-    for (number, mut group) in alone.into_iter().chain(vectors) {
+    for (number, mut group) in numbered(facts) {
         let is_vector = group.len() > 1;
         // A predicate is in no vector.
-        let is_counted = if is_vector { has_zero_comparison } else { has_zero_test };
+        let is_counted = if is_vector { can_compare } else { can_test };
         group.retain(|value| is_counted(func, values.reg(*value)));
         if group.len() > usize::from(is_vector) {
             found.extend(counted(number, &group));
@@ -111,8 +108,8 @@ pub(super) fn instrument(view: &mut View<'_>, counted: &[Counted]) {
     let Some(entry) = view.func().entry_block().filter(|_| !counted.is_empty()) else { return };
     let module = view.module();
     let stem = format!("{}_zeros", view.func().name);
-    if let Some(counters) = counters_of(module, view.func(), &stem) {
-        let message = format!("`{counters}` counts zeros already, and counting the counting would tell nothing");
+    if let Some(counters) = find_counters(module, view.func(), &stem) {
+        let message = format!("`{counters}` counts zeros already; its own instructions are not counted");
         return view.miss(|_| Remark::missed("instrumented", entry, message));
     }
     let name = fresh_name(module, view.func(), &stem);
@@ -130,8 +127,9 @@ pub(super) fn instrument(view: &mut View<'_>, counted: &[Counted]) {
     };
     let mut rewrite = view.rewrite(|_| {
         let message = format!(
-            "`{name}` counts for {} candidates how often a warp writes them, and how often zero",
-            counted.len()
+            "`{name}` counts for {} candidate{} how often a warp writes each, and how often zero",
+            counted.len(),
+            if counted.len() == 1 { "" } else { "s" }
         );
         Remark::applied("counters", entry, message).with("counters", Fact::Count(2 * counted.len() as u64))
     });
@@ -202,7 +200,7 @@ fn count(
             continue;
         }
         let next = rewrite.create_temporary(Type::Pred);
-        let Some(test) = zero_test(rewrite.func(), next, reg, holds) else { return };
+        let Some(test) = make_zero_test(rewrite.func(), next, reg, holds) else { return };
         rewrite.insert(at, test);
         holds = Some(next);
     }
@@ -243,7 +241,7 @@ fn put(
 }
 
 /// The global in which a function counts zeros, by a name as [`fresh_name`] gives it, if it does.
-fn counters_of<'m>(module: &'m Module, func: &Function, stem: &str) -> Option<&'m str> {
+fn find_counters<'m>(module: &'m Module, func: &Function, stem: &str) -> Option<&'m str> {
     let mut insts = func.block_order().flat_map(|block| func.block_insts(block)).map(|inst| &func.insts[inst]);
     insts.find_map(|data| match data.address()?.base {
         AddressBase::Symbol(Symbol::Global(global)) if data.opcode.op == Op::Red => {

@@ -42,7 +42,7 @@ use crate::sim::{ErrorKind, Progress, Settings, SimError, Simulation};
 use crate::trace::{NoTrace, Remark};
 use crate::view::{Analyses, View};
 
-/// No more runs are made after that many instructions of warps.
+/// Instructions of warps after which no more runs are made.
 pub(super) const MOST_INSTRUCTIONS: u64 = 100_000_000;
 
 /// Cycles of all launches, before and after a transformation; none after it where the launch fails.
@@ -137,7 +137,7 @@ impl Trial {
             let message = format!("`azp.heuristic=oracle` runs kernels, and none calls `{}`", func.name);
             return Err(PassError { message });
         }
-        // A launch that is derived is derived from the unchanged program, and the same for all runs.
+        // A launch that is not declared is derived once, from the unchanged program.
         let launch = |kernel: Func| launch_under(&module, &module.funcs[kernel], &Settings::default());
         let launches = kernels.into_iter().map(|kernel| (kernel, launch(kernel))).collect();
         Ok(Trial { module, place, launches, instructions_left })

@@ -1,7 +1,7 @@
 //! Remarks of the pass: the gain of each transformation, and the reason of each refusal.
 //!
 //! ```text
-//! applied specialise   `r` is zero in 60 % of warps: without what is not needed then, 1.0 of 812.0 …
+//! applied specialise   `r` is zero in 60 % of warps: without what is not needed then, 1.0 of …
 //! missed  propagator   `c` is zero because `a1` is, which is at least as likely
 //! missed  gain         specialising for `k` would gain 3.2 cycles of 40.0; `min_cycles` is 25
 //! ```
@@ -25,9 +25,9 @@ use crate::trace::{Fact, Remark};
 use crate::view::View;
 
 impl Judged {
-    /// The figures of the estimate as details of a remark. Times are in cycles for each run by a
+    /// Adds the figures of the estimate as details of a remark. Times are in cycles for each run by a
     /// warp.
-    fn on(&self, func: &Function, remark: Remark, round: i64) -> Remark {
+    fn add_figures(&self, func: &Function, remark: Remark, round: i64) -> Remark {
         let it = &self.opportunity;
         let remark = remark
             .at(self.candidate.last())
@@ -60,22 +60,26 @@ impl Judged {
     }
 }
 
-/// Registers in words.
-pub(super) fn named(func: &Function, regs: &[Reg]) -> String {
-    let names: Vec<String> = regs.iter().map(|&reg| format!("`{}`", func.regs[reg].name)).collect();
-    names.join(" and ")
+/// Names in words.
+pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<String>>().join(" and ")
 }
 
-/// Verb that agrees with these names.
-pub(super) fn verb(regs: &[Reg]) -> &'static str {
-    if regs.len() > 1 { "are" } else { "is" }
+/// Registers in words.
+fn named(func: &Function, regs: &[Reg]) -> String {
+    listed(regs.iter().map(|&reg| func.regs[reg].name.as_str()))
+}
+
+/// Verb that agrees with so many names.
+pub(super) fn verb(names: usize) -> &'static str {
+    if names > 1 { "are" } else { "is" }
 }
 
 /// Remark on the gain of specialising.
 pub(super) fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
     let it = &judged.opportunity;
     let regs = judged.candidate.regs();
-    let (verb, all) = (verb(&regs), if regs.len() > 1 { " all" } else { "" });
+    let (verb, all) = (verb(regs.len()), if regs.len() > 1 { " all" } else { "" });
     let hoisted = judged.hoist.as_ref().map(|hoist| {
         let (count, s) = (hoist.insts.len(), if hoist.insts.len() == 1 { "" } else { "s" });
         format!(
@@ -97,19 +101,19 @@ pub(super) fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
         it.gain(),
         hoisted.unwrap_or_default()
     );
-    judged.on(func, Remark::applied("specialise", it.head, message), round)
+    judged.add_figures(func, Remark::applied("specialise", it.head, message), round)
 }
 
-/// Why a candidate is not specialised for, in its figures.
+/// Remark on a candidate that does not pass, with its figures.
 pub(super) fn refused(func: &Function, rules: &Rules, judged: &Judged, why: Refusal, round: i64) -> Remark {
     let it = &judged.opportunity;
     let regs = judged.candidate.regs();
-    let (names, verb) = (named(func, &regs), verb(&regs));
+    let (names, verb) = (named(func, &regs), verb(regs.len()));
     let (rule, message) = match why {
         Refusal::NothingGained => ("nothing", format!("nothing becomes simpler where {names} would be zero")),
         Refusal::Convergent => (
             "convergent",
-            format!("where lanes part by whether {names} {verb} zero, something would miss the other lanes"),
+            format!("if lanes part by whether {names} {verb} zero, a convergent instruction misses the other lanes"),
         ),
         Refusal::NeverRuns => {
             ("never-runs", format!("by the profile, what depends on {names} never runs where {names} {verb} zero"))
@@ -148,10 +152,10 @@ pub(super) fn refused(func: &Function, rules: &Rules, judged: &Judged, why: Refu
             ("threshold", format!("specialising for {names} would {comparison}"))
         }
     };
-    judged.on(func, Remark::missed(rule, it.head, message), round)
+    judged.add_figures(func, Remark::missed(rule, it.head, message), round)
 }
 
-/// No profile speaks of zeros.
+/// Adds the remark that no profile declares zeros.
 pub(super) fn miss_profile(view: &mut View<'_>) {
     view.miss(|func| {
         let entry = func.entry_block().unwrap_or(Block::from_u32(0));
@@ -162,7 +166,7 @@ pub(super) fn miss_profile(view: &mut View<'_>) {
 
 /// Adds a remark for each candidate that is not transformed. A reason that depends on the program
 /// alone is given in the first round.
-pub(super) fn tell_refusals(view: &mut View<'_>, rules: &Rules, round: &Round) {
+pub(super) fn miss_refused(view: &mut View<'_>, rules: &Rules, round: &Round) {
     if !view.is_traced() {
         return;
     }
@@ -181,21 +185,21 @@ pub(super) fn tell_refusals(view: &mut View<'_>, rules: &Rules, round: &Round) {
     }
 }
 
-/// Cycles of the launch as details of a remark.
-pub(super) fn on_simulated(remark: Remark, simulated: Simulated) -> Remark {
+/// Adds the cycles of the launch as details of a remark.
+pub(super) fn add_cycles(remark: Remark, simulated: Simulated) -> Remark {
     let remark = remark.with("cycles_before", Fact::Count(simulated.before));
     simulated.after.into_iter().fold(remark, |remark, after| remark.with("cycles_after", Fact::Count(after)))
 }
 
-/// Says in the last round of what passes why the oracle has not kept it.
-pub(super) fn tell_answer(view: &mut View<'_>, rules: &Rules, round: &Round, answer: &Answer) {
+/// Adds a remark for each candidate that passes in the last round and that the oracle has not kept.
+pub(super) fn miss_unhelpful(view: &mut View<'_>, rules: &Rules, round: &Round, answer: &Answer) {
     for judged in round.judged.iter().filter(|judged| judged.verdict.is_ok()) {
         let Some(&simulated) = answer.refused.get(&judged.candidate.writes) else {
             if answer.is_cut_off {
                 view.miss(|func| {
                     let names = named(func, &judged.candidate.regs());
                     let message = format!("the launch is too long to try what specialising for {names} brings");
-                    judged.on(func, Remark::missed("too-long", judged.opportunity.head, message), round.number)
+                    judged.add_figures(func, Remark::missed("too-long", judged.opportunity.head, message), round.number)
                 });
             } else if round.number > rules.limit {
                 view.miss(|func| limited(func, judged, round.number));
@@ -209,10 +213,11 @@ pub(super) fn tell_answer(view: &mut View<'_>, rules: &Rules, round: &Round, ans
                     "specialising for {names} does not make the launch faster: {} cycles become {after}",
                     simulated.before
                 ),
-                None => format!("the launch fails where {names} is specialised for"),
+                None => format!("specialising for {names} makes the launch fail"),
             };
-            let remark = judged.on(func, Remark::missed("oracle", judged.opportunity.head, message), round.number);
-            on_simulated(remark, simulated)
+            let remark =
+                judged.add_figures(func, Remark::missed("oracle", judged.opportunity.head, message), round.number);
+            add_cycles(remark, simulated)
         });
     }
 }
@@ -221,13 +226,13 @@ pub(super) fn tell_answer(view: &mut View<'_>, rules: &Rules, round: &Round, ans
 pub(super) fn limited(func: &Function, judged: &Judged, round: i64) -> Remark {
     let (names, gain) = (named(func, &judged.candidate.regs()), judged.opportunity.gain());
     let message = format!("specialising for {names} would gain {gain:.1} cycles, but `xform_limit` is reached");
-    judged.on(func, Remark::missed("limit", judged.opportunity.head, message), round)
+    judged.add_figures(func, Remark::missed("limit", judged.opportunity.head, message), round)
 }
 
 /// Remark on a candidate without an estimate.
 pub(super) fn not_estimated(func: &Function, rules: &Rules, candidate: &Candidate, why: WhyNot) -> Remark {
     let regs = candidate.regs();
-    let (names, verb) = (named(func, &regs), verb(&regs));
+    let (names, verb) = (named(func, &regs), verb(regs.len()));
     let (rule, message) = match why {
         WhyNot::Unlikely => (
             "unlikely",

@@ -20,10 +20,11 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::candidates::{Candidate, WhyNot, Writes, candidates};
+use super::costs::ROUNDING;
 use super::estimate_cache::EstimateCache;
 use super::estimator::Estimator;
 use super::facts::Facts;
-use super::hoisting::{Hoist, Hoisting};
+use super::hoisting::{HoistedPlace, Hoisting};
 use super::opportunity::{Opportunity, Refusal};
 use super::rules::Rules;
 use super::transformation::Plan;
@@ -33,24 +34,20 @@ use crate::ir::Function;
 use crate::trace::Remark;
 use crate::view::View;
 
-/// Relative difference of two gains that rounding may cause.
-const ROUNDING: f64 = 1e-9;
-
-/// After that many steps, and [`STEPS_OF_INST`] for each instruction, no more candidates are
-/// estimated.
+/// Steps after which no more candidates are estimated, apart from [`STEPS_OF_INST`].
 const STEPS: usize = 100_000;
-/// See [`STEPS`].
+/// Further steps for each instruction of the function.
 const STEPS_OF_INST: usize = 64;
 
 /// Candidate for which a round transforms.
 pub(super) enum Choice<'a> {
-    /// The best that passes, except for these.
+    /// The candidate that gains most of those that pass, except for the ones with these writes.
     BestBut(&'a BTreeSet<Writes>),
-    /// This one.
+    /// The candidate with these writes.
     Only(&'a Writes),
-    /// The one of this number, if it gains anything.
+    /// The candidate with this number, if anything becomes cheaper and lanes stay together.
     Number(u32),
-    /// None.
+    /// No candidate.
     Nothing,
 }
 
@@ -58,12 +55,12 @@ pub(super) enum Choice<'a> {
 pub(super) struct Judged {
     pub candidate: Candidate,
     /// Place of its check, if that is above its block.
-    pub hoist: Option<Hoist>,
+    pub hoist: Option<HoistedPlace>,
     pub opportunity: Opportunity,
     pub verdict: Result<(), Refusal>,
 }
 
-/// See the file's head.
+/// Estimates of all candidates, and the plan for one.
 pub(super) struct Round {
     /// Counted from 1.
     pub number: i64,
@@ -71,9 +68,9 @@ pub(super) struct Round {
     pub not_estimated: Vec<(Candidate, WhyNot)>,
     /// Candidates with an estimate.
     pub judged: Vec<Judged>,
-    /// The place of the chosen one in `judged`.
-    pub chosen: Option<usize>,
-    /// Plan for it, if one more transformation is allowed.
+    /// Place of the chosen candidate in `judged`.
+    pub chosen_place: Option<usize>,
+    /// Plan for the chosen candidate, if one more transformation is allowed.
     pub plan: Option<Plan>,
 }
 
@@ -86,12 +83,12 @@ impl Round {
         number: i64,
         choice: &Choice<'_>,
     ) -> Option<Round> {
-        let facts = Facts::new(view, rules.costs, rules.fast_math);
+        let facts = Facts::new(view, rules);
         if facts.zeros.is_empty() {
             return None;
         }
         cache.begin_round(&facts);
-        let hoisting = rules.hoists.then(|| Hoisting::new(&facts));
+        let hoisting = rules.may_hoist.then(|| Hoisting::new(&facts));
         let mut estimator = Estimator::new(&facts, rules.is_divergent);
         let (mut found, mut not_estimated) = candidates(&facts, rules.p_thresh);
         let known = checked_writes(&facts.values, &facts.checks, rules.is_divergent);
@@ -116,24 +113,24 @@ impl Round {
         }
         judged.compact_sort_by_key(|judged| judged.candidate.number);
         not_estimated.compact_sort_by_key(|(candidate, _)| candidate.number);
-        let chosen = choice.among(rules, &judged);
-        let plan = chosen.filter(|_| number <= rules.limit).and_then(|chosen| {
+        let chosen_place = choice.among(rules, &judged);
+        let plan = chosen_place.filter(|_| number <= rules.limit).and_then(|chosen| {
             let Judged { candidate, hoist, .. } = &judged[chosen];
             // The tables hold the last candidate.
             let opportunity = estimator.estimate(candidate, hoist.as_ref()).ok()?;
-            Some(Plan::new(&estimator, candidate, &opportunity, rules.is_divergent))
+            Some(Plan::new(&estimator, candidate, &opportunity))
         });
-        Some(Round { number, not_estimated, judged, chosen, plan })
+        Some(Round { number, not_estimated, judged, chosen_place, plan })
     }
 
     /// The candidate that is chosen.
     pub fn chosen(&self) -> Option<&Judged> {
-        self.judged.get(self.chosen?)
+        self.judged.get(self.chosen_place?)
     }
 
     /// Transforms for the chosen candidate, if there is a plan. Gives the candidate's writes.
     pub fn transform(self, view: &mut View<'_>, remark: impl FnOnce(&Function, &Judged) -> Remark) -> Option<Writes> {
-        let (judged, plan) = (&self.judged[self.chosen?], self.plan?);
+        let (judged, plan) = (&self.judged[self.chosen_place?], self.plan?);
         let mut rewrite = view.rewrite(|func| remark(func, judged));
         plan.apply(&mut rewrite);
         rewrite.finish();
@@ -148,7 +145,7 @@ fn best_place(
     hoisting: Option<&Hoisting<'_>>,
     rules: &Rules,
     candidate: &Candidate,
-) -> Result<(Opportunity, Option<Hoist>), WhyNot> {
+) -> Result<(Opportunity, Option<HoistedPlace>), WhyNot> {
     let in_block = cache.estimate(estimator, candidate, None);
     let hoist = hoisting.and_then(|hoisting| hoisting.hoist(&candidate.values));
     let above = hoist.and_then(|hoist| Some((cache.estimate(estimator, candidate, Some(&hoist)).ok()?, hoist)));
@@ -161,7 +158,7 @@ fn best_place(
 }
 
 impl Choice<'_> {
-    /// The place of the chosen candidate. Of those that gain as much, the first in the text;
+    /// Place of the chosen candidate: of those that gain as much the first in the text, where
     /// vectors come after scalars.
     fn among(&self, rules: &Rules, judged: &[Judged]) -> Option<usize> {
         let find = |is_meant: &dyn Fn(&Judged) -> bool| judged.iter().position(is_meant);

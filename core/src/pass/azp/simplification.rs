@@ -17,9 +17,7 @@
 
 use alloc::vec::Vec;
 
-use crate::ir::{
-    AddressBase, ArgKind, Cmp, Combine, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type, TypeClass,
-};
+use crate::ir::{AddressBase, ArgKind, Combine, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::pass::const_fold::simplest;
 use crate::sim::evaluate;
 
@@ -28,7 +26,7 @@ use crate::sim::evaluate;
 pub(super) enum Simplified {
     /// Unchanged.
     Same,
-    /// Its only destination gets these bits, whatever its guard says.
+    /// Its only destination gets these bits in all lanes.
     Constant(u64),
     /// Its guard never holds.
     Never,
@@ -113,8 +111,8 @@ pub(super) fn simplified(
     if let Some(target) = settled_target(&data, &predicates) {
         return Simplified::Goes(target);
     }
-    if let Some(&(place, value)) = predicates.first() {
-        choose(func, &mut data, place, value);
+    if let Some(&(place, holds)) = predicates.first() {
+        choose(func, &mut data, place, holds);
     }
     if data.opcode.is_pure() {
         data = simplest(func, data, fast_math, evaluate);
@@ -151,19 +149,19 @@ fn settled_target(data: &InstData, predicates: &[(usize, bool)]) -> Option<usize
 }
 
 /// Simplifies a select or a combined comparison whose predicate operand is known.
-fn choose(func: &Function, data: &mut InstData, place: usize, value: bool) {
+fn choose(func: &Function, data: &mut InstData, place: usize, holds: bool) {
     match (data.opcode.op, data.opcode.combine) {
         (Op::Selp, _) => {
-            let chosen = data.args[usize::from(!value)].clone();
+            let chosen = data.args[usize::from(!holds)].clone();
             let have = chosen.as_reg().map_or(data.opcode.ty, |reg| func.reg_types[reg]);
             let ty = if have.agrees_with(data.opcode.ty) { data.opcode.ty } else { data.opcode.ty.as_bits() };
             *data = InstData::new(Opcode::mov(ty), data.dsts.iter().copied(), [chosen]).guarded(data.guard);
         }
         (Op::Setp, Some(combine)) if data.dsts.len() == 1 => {
             let settled = match combine {
-                Combine::And => (!value).then_some(0),
-                Combine::Or => value.then_some(1),
-                Combine::Xor if value => return,
+                Combine::And => (!holds).then_some(0),
+                Combine::Or => holds.then_some(1),
+                Combine::Xor if holds => return,
                 Combine::Xor => None,
             };
             if let Some(bits) = settled {
@@ -200,35 +198,4 @@ pub(super) fn propagates_zero(func: &Function, inst: Inst, use_index: usize, fas
             }
             _ => false,
         }
-}
-
-/// Can a program test a register for zero? A predicate is zero where it is false.
-pub(super) fn has_zero_test(func: &Function, reg: Reg) -> bool {
-    is_predicate(func, reg) || has_zero_comparison(func, reg)
-}
-
-/// Is the register a predicate, which votes and branches read as it is or negated?
-pub(super) fn is_predicate(func: &Function, reg: Reg) -> bool {
-    func.reg_types[reg].class() == TypeClass::Pred
-}
-
-/// Is there a comparison of a register with zero?
-pub(super) fn has_zero_comparison(func: &Function, reg: Reg) -> bool {
-    func.reg_types[reg].bits() >= 16 && !is_predicate(func, reg)
-}
-
-/// A comparison of a register with zero, by itself or and another predicate. None if its type has
-/// no comparison.
-pub(super) fn zero_test(func: &Function, result: Reg, reg: Reg, and: Option<Reg>) -> Option<InstData> {
-    if !has_zero_comparison(func, reg) {
-        return None;
-    }
-    let ty = func.reg_types[reg];
-    let mut opcode = Opcode::setp(Cmp::Eq, ty);
-    let mut args = alloc::vec![Operand::Reg(reg), Operand::Const(0)];
-    if let Some(and) = and {
-        opcode.combine = Some(Combine::And);
-        args.push(Operand::Reg(and));
-    }
-    Some(InstData::new(opcode, [result], args))
 }

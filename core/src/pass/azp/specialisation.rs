@@ -45,7 +45,7 @@ use crate::flow::{Definition, Value, ValueUse};
 use crate::graph::Edge;
 use crate::ir::{Block, Inst, InstData, Op, Operand, Reg};
 
-/// After that many restarts no value is assumed to come around a loop.
+/// Restarts after which no value is assumed to come around a loop.
 const MOST_RESTARTS: usize = 8;
 /// A candidate that makes more instructions constant, simpler or unreachable gets no estimate.
 pub(super) const MOST_CHANGED: usize = 4096;
@@ -67,7 +67,7 @@ pub(super) enum Outcome {
     Simpler(usize),
 }
 
-/// See the file's head. The tables are used for one candidate after the other.
+/// Tables of constants, outcomes and dead code, for one candidate after the other.
 pub(super) struct Specialisation<'a> {
     pub facts: &'a Facts<'a>,
     pub check: Check<'a>,
@@ -249,7 +249,8 @@ impl<'a> Specialisation<'a> {
                 self.close_edges(block, Some(func.insts[inst].targets()[target]));
             }
             Simplified::Simpler(data) => {
-                // A copy may be the only value that a join gets around its loop.
+                // A `mov` of a constant is never on the list, so that a join of one with a copy of itself
+                // is visited from the copy.
                 let copied = copied_register(&data).and_then(|reg| {
                     let place = func.insts[inst].uses().iter().position(|&other| other == reg)?;
                     used.get(place).copied()

@@ -1,8 +1,8 @@
 //! Zeros of writes in `profile zero`, and the checks for zero that a program has already.
 //!
 //! ```text
-//! profile zero { n1.r: 0.5         the first write of r in n1 gives zero in all lanes half the time
-//!                n1.r & n1.s: 0 }  and never when that of s does
+//! profile zero { n1.r: 0.5         in half the warps the first write of r in n1 gives only zeros,
+//!                n1.r & n1.s: 0 }  and never where that of s does
 //! p = setp.eq.f32 r, 0.0
 //! q = vote.all p                   after `br q, n2, n3`, r is zero in n2
 //! br q, n2, n3                     after `vote.all !p` a predicate p is false there
@@ -16,9 +16,10 @@ use alloc::vec::Vec;
 use hashbrown::HashMap;
 
 use super::candidates::Writes;
+use super::zero_test::is_zero_test;
 use crate::compact_sort::CompactSort;
 use crate::flow::{Definition, Elements, MOST_ELEMENTS, Value, Values};
-use crate::ir::{Block, Cmp, Combine, Function, Inst, InstData, Op, Operand, Profile, Reg, ZeroEntry, ZeroWrite};
+use crate::ir::{Block, Function, Inst, Op, Operand, Profile, Reg, ZeroEntry, ZeroWrite};
 
 /// Declared probabilities (0–1) of zeros, by the writing instructions.
 pub(super) struct ZeroProfile {
@@ -162,12 +163,4 @@ fn existing_check(func: &Function, values: &Values, block: Block) -> Option<Exis
         }
     }
     None
-}
-
-/// Is it a comparison of a register with zero, by itself or and another predicate?
-fn is_zero_test(data: &InstData) -> bool {
-    data.opcode.op == Op::Setp
-        && data.opcode.cmp == Some(Cmp::Eq)
-        && matches!(data.args.as_slice(), [Operand::Reg(_), Operand::Const(0), ..])
-        && matches!(data.opcode.combine, None | Some(Combine::And))
 }
