@@ -113,18 +113,6 @@ pub(super) fn instrument(view: &mut View<'_>, counted: &[Counted]) {
         return view.miss(|_| Remark::missed("instrumented", entry, message));
     }
     let name = fresh_name(module, view.func(), &stem);
-    let data = GlobalData {
-        addresses: Vec::new(),
-        reference: None,
-        name: name.clone(),
-        space: Space::Global,
-        ty: Type::U64,
-        len: 2 * counted.len() as u32,
-        init: None,
-        comments: Comments::default(),
-        declaration: None,
-        span: Span::default(),
-    };
     let mut rewrite = view.rewrite(|_| {
         let message = format!(
             "`{name}` counts for {} candidate{} how often a warp writes each, and how often zero",
@@ -133,7 +121,7 @@ pub(super) fn instrument(view: &mut View<'_>, counted: &[Counted]) {
         );
         Remark::applied("counters", entry, message).with("counters", Fact::Count(2 * counted.len() as u64))
     });
-    let global = rewrite.create_global(module, data);
+    let global = rewrite.create_global(module, counters(name.clone(), 2 * counted.len() as u32));
     rewrite.finish();
 
     let mut counters_after: BTreeMap<Inst, Vec<usize>> = BTreeMap::new();
@@ -154,6 +142,22 @@ pub(super) fn instrument(view: &mut View<'_>, counted: &[Counted]) {
                 count(&mut rewrite, at, it, (global, counter), &mut leader);
             }
         }
+    }
+}
+
+/// A global of so many counters.
+fn counters(name: String, len: u32) -> GlobalData {
+    GlobalData {
+        addresses: Vec::new(),
+        reference: None,
+        name,
+        space: Space::Global,
+        ty: Type::U64,
+        len,
+        init: None,
+        comments: Comments::default(),
+        declaration: None,
+        span: Span::default(),
     }
 }
 
@@ -182,15 +186,7 @@ fn count(
     (global, counter): (Global, usize),
     leader: &mut Option<Reg>,
 ) {
-    let first = *leader.get_or_insert_with(|| {
-        let here = put(rewrite, at, Opcode::untyped(Op::Activemask), Type::B32, []);
-        let mut computed = |op: Op, ty: Type, args: [Operand; 2]| put(rewrite, at, Opcode::new(op, ty), ty, args);
-        let own = computed(Op::Shl, Type::B32, [Operand::Const(1), Operand::Special(Special::Laneid)]);
-        let before = computed(Op::Sub, Type::U32, [Operand::Reg(own), Operand::Const(1)]);
-        let others = computed(Op::And, Type::B32, [Operand::Reg(here), Operand::Reg(before)]);
-        let is_zero = Opcode::setp(Cmp::Eq, Type::U32);
-        put(rewrite, at, is_zero, Type::Pred, [Operand::Reg(others), Operand::Const(0)])
-    });
+    let first = *leader.get_or_insert_with(|| find_leader(rewrite, at));
     let pred = |op: Op| Opcode::new(op, Type::Pred);
     let mut holds: Option<Reg> = None;
     for &reg in &it.regs {
@@ -225,6 +221,16 @@ fn count(
         let data = InstData::new(opcode, [], [Operand::Address(Box::new(address)), Operand::Const(1)]);
         rewrite.insert(at, data.guarded(Some(Guard { reg, negated: false })));
     }
+}
+
+/// Inserts the instructions that find the first active lane. Gives the predicate that holds there.
+fn find_leader(rewrite: &mut Rewrite<'_, '_>, at: Place) -> Reg {
+    let here = put(rewrite, at, Opcode::untyped(Op::Activemask), Type::B32, []);
+    let mut computed = |op: Op, ty: Type, args: [Operand; 2]| put(rewrite, at, Opcode::new(op, ty), ty, args);
+    let own = computed(Op::Shl, Type::B32, [Operand::Const(1), Operand::Special(Special::Laneid)]);
+    let before = computed(Op::Sub, Type::U32, [Operand::Reg(own), Operand::Const(1)]);
+    let others = computed(Op::And, Type::B32, [Operand::Reg(here), Operand::Reg(before)]);
+    put(rewrite, at, Opcode::setp(Cmp::Eq, Type::U32), Type::Pred, [Operand::Reg(others), Operand::Const(0)])
 }
 
 /// Inserts an instruction. Gives the new register that it writes.

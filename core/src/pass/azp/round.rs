@@ -88,31 +88,8 @@ impl Round {
             return None;
         }
         cache.begin_round(&facts);
-        let hoisting = rules.may_hoist.then(|| Hoisting::new(&facts));
         let mut estimator = Estimator::new(&facts, rules.is_divergent);
-        let (mut found, mut not_estimated) = candidates(&facts, rules.p_thresh);
-        let known = checked_writes(&facts.values, &facts.checks, rules.is_divergent);
-        let mut judged = Vec::new();
-        found.compact_sort_by(|a, b| b.probability.total_cmp(&a.probability));
-        let most_steps = STEPS + STEPS_OF_INST * facts.func.inst_count();
-        for candidate in found {
-            let estimate = if known.contains(&sorted(candidate.writes.clone())) {
-                Err(WhyNot::Checked)
-            } else if estimator.specialisation.steps >= most_steps {
-                Err(WhyNot::OutOfSteps)
-            } else {
-                best_place(&mut estimator, cache, hoisting.as_ref(), rules, &candidate)
-            };
-            match estimate {
-                Ok((opportunity, hoist)) => {
-                    let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
-                    judged.push(Judged { candidate, hoist, opportunity, verdict });
-                }
-                Err(why) => not_estimated.push((candidate, why)),
-            }
-        }
-        judged.compact_sort_by_key(|judged| judged.candidate.number);
-        not_estimated.compact_sort_by_key(|(candidate, _)| candidate.number);
+        let (judged, not_estimated) = estimate_all(&mut estimator, cache, rules);
         let chosen_place = choice.among(rules, &judged);
         let plan = chosen_place.filter(|_| number <= rules.limit).and_then(|chosen| {
             let Judged { candidate, hoist, .. } = &judged[chosen];
@@ -136,6 +113,40 @@ impl Round {
         rewrite.finish();
         Some(judged.candidate.writes.clone())
     }
+}
+
+/// Estimates of the candidates, and those without one, by number.
+fn estimate_all(
+    estimator: &mut Estimator<'_>,
+    cache: &mut EstimateCache,
+    rules: &Rules,
+) -> (Vec<Judged>, Vec<(Candidate, WhyNot)>) {
+    let facts = estimator.specialisation.facts;
+    let hoisting = rules.may_hoist.then(|| Hoisting::new(facts));
+    let known = checked_writes(&facts.values, &facts.checks, rules.is_divergent);
+    let (mut found, mut not_estimated) = candidates(facts, rules.p_thresh);
+    let mut judged = Vec::new();
+    found.compact_sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    let most_steps = STEPS + STEPS_OF_INST * facts.func.inst_count();
+    for candidate in found {
+        let estimate = if known.contains(&sorted(candidate.writes.clone())) {
+            Err(WhyNot::Checked)
+        } else if estimator.specialisation.steps >= most_steps {
+            Err(WhyNot::OutOfSteps)
+        } else {
+            best_place(estimator, cache, hoisting.as_ref(), rules, &candidate)
+        };
+        match estimate {
+            Ok((opportunity, hoist)) => {
+                let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
+                judged.push(Judged { candidate, hoist, opportunity, verdict });
+            }
+            Err(why) => not_estimated.push((candidate, why)),
+        }
+    }
+    judged.compact_sort_by_key(|judged| judged.candidate.number);
+    not_estimated.compact_sort_by_key(|(candidate, _)| candidate.number);
+    (judged, not_estimated)
 }
 
 /// The better of a candidate's estimates, with its check in its block or above it.

@@ -46,67 +46,23 @@ pub(super) fn simplified(
 ) -> Simplified {
     let original = &func.insts[inst];
     let mut data = original.clone();
-    let mut next = 0;
-    let mut use_number = || {
-        next += 1;
-        next - 1
+    let mut number = 0;
+    let mut next_bits = || {
+        number += 1;
+        known(number - 1)
     };
-    if data.guard.is_some()
-        && let Some(bits) = known(use_number())
+    if let Some(guard) = original.guard
+        && let Some(bits) = next_bits()
     {
-        let holds = (bits & 1 != 0) != data.guard.is_some_and(|guard| guard.negated);
-        if !holds {
+        if (bits & 1 != 0) == guard.negated {
             return Simplified::Never;
         }
         data.guard = None;
     }
     let mut predicates: Vec<(usize, bool)> = Vec::new();
-    for place in 0..data.args.len() {
-        let kind = original.arg_kind(place);
-        match &mut data.args[place] {
-            &mut (Operand::Reg(reg) | Operand::NotReg(reg)) => {
-                let Some(bits) = known(use_number()).filter(|&bits| original.takes_constant(place, bits)) else {
-                    continue;
-                };
-                let is_negated = matches!(data.args[place], Operand::NotReg(_));
-                match kind {
-                    Some(ArgKind::Value(ty) | ArgKind::LowBits(ty)) if !needs_sign(func, original, ty, reg, bits) => {
-                        data.args[place] = Operand::Const(bits & ty.mask());
-                    }
-                    Some(ArgKind::Predicate) => predicates.push((place, (bits & 1 != 0) != is_negated)),
-                    _ => {}
-                }
-            }
-            Operand::Address(address) => {
-                if let AddressBase::Reg(_) = address.base {
-                    use_number();
-                }
-                let mut offset = address.offset;
-                address.terms.retain(|&mut (reg, scale)| {
-                    let Some(bits) = known(use_number()) else { return true };
-                    offset = offset.wrapping_add(scale.wrapping_mul(extended(func, reg, bits)));
-                    false
-                });
-                address.offset = offset;
-            }
-            Operand::List(elements) => {
-                let Some(ArgKind::Elements(ty, _)) = kind else {
-                    elements.iter().filter(|element| element.as_reg_or_negation().is_some()).for_each(|_| {
-                        use_number();
-                    });
-                    continue;
-                };
-                for element in elements.iter_mut().filter(|element| element.as_reg_or_negation().is_some()) {
-                    let reg = element.as_reg_or_negation();
-                    if let (Some(bits), Some(reg)) = (known(use_number()), reg)
-                        && !needs_sign(func, original, ty, reg, bits)
-                    {
-                        *element = Operand::Const(bits & ty.mask());
-                    }
-                }
-            }
-            Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) | Operand::Input(_) => {}
-        }
+    for (place, arg) in data.args.iter_mut().enumerate() {
+        let holds = put_constants(func, original, (place, arg), &mut next_bits);
+        predicates.extend(holds.map(|holds| (place, holds)));
     }
     if let Some(target) = settled_target(&data, &predicates) {
         return Simplified::Goes(target);
@@ -123,6 +79,53 @@ pub(super) fn simplified(
         _ if data == *original => Simplified::Same,
         _ => Simplified::Simpler(data),
     }
+}
+
+/// Replaces the registers of an operand whose bits are known; `next_bits` gives them in the order
+/// of the uses. A predicate stays; the result is whether it holds, if that is known.
+fn put_constants(
+    func: &Function,
+    data: &InstData,
+    (place, arg): (usize, &mut Operand),
+    mut next_bits: impl FnMut() -> Option<u64>,
+) -> Option<bool> {
+    let kind = data.arg_kind(place);
+    match arg {
+        &mut (Operand::Reg(reg) | Operand::NotReg(reg)) => {
+            let bits = next_bits().filter(|&bits| data.takes_constant(place, bits))?;
+            match kind {
+                Some(ArgKind::Value(ty) | ArgKind::LowBits(ty)) if !needs_sign(func, data, ty, reg, bits) => {
+                    *arg = Operand::Const(bits & ty.mask());
+                }
+                Some(ArgKind::Predicate) => return Some((bits & 1 != 0) != matches!(arg, Operand::NotReg(_))),
+                _ => {}
+            }
+        }
+        Operand::Address(address) => {
+            if let AddressBase::Reg(_) = address.base {
+                next_bits();
+            }
+            let mut offset = address.offset;
+            address.terms.retain(|&mut (reg, scale)| {
+                let Some(bits) = next_bits() else { return true };
+                offset = offset.wrapping_add(scale.wrapping_mul(extended(func, reg, bits)));
+                false
+            });
+            address.offset = offset;
+        }
+        Operand::List(elements) => {
+            for element in elements.iter_mut() {
+                let Some(reg) = element.as_reg_or_negation() else { continue };
+                if let (Some(bits), Some(ArgKind::Elements(ty, _))) = (next_bits(), kind)
+                    && !needs_sign(func, data, ty, reg, bits)
+                {
+                    *element = Operand::Const(bits & ty.mask());
+                }
+            }
+        }
+        Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) | Operand::Input(_) => {}
+    }
+    None
 }
 
 /// Does an instruction read the sign of a float zero otherwise than float arithmetic does? The sign

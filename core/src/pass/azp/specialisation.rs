@@ -249,20 +249,18 @@ impl<'a> Specialisation<'a> {
                 self.close_edges(block, Some(func.insts[inst].targets()[target]));
             }
             Simplified::Simpler(data) => {
-                // A `mov` of a constant is never on the list, so that a join of one with a copy of itself
-                // is visited from the copy.
-                let copied = copied_register(&data).and_then(|reg| {
-                    let place = func.insts[inst].uses().iter().position(|&other| other == reg)?;
-                    used.get(place).copied()
-                });
                 if let (Op::Mov, [Operand::Const(bits)], &[result]) = (data.opcode.op, data.args.as_slice(), defined)
                     && self.old_constant(result) == Some(*bits)
                 {
                     self.set_constant(result, *bits);
                 }
+                // A `mov` of a constant is never on the list, so that a join of one with a copy of
+                // itself is visited from the copy.
+                let is_copied = |(_, reg): &(&Value, Reg)| copied_register(&data) == Some(*reg);
+                let copied = used.iter().zip(func.insts[inst].uses()).find(is_copied);
                 self.outcomes.set(inst, Outcome::Simpler(self.simpler.len()));
                 self.simpler.push(data);
-                if let Some(source) = copied {
+                if let Some((&source, _)) = copied {
                     self.visit_join(source, may_assume);
                 }
             }
