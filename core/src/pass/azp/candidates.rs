@@ -109,8 +109,8 @@ impl WhyNot {
     }
 }
 
-/// All scalars in text order, then the vectors, with their numbers, whatever a profile says. A check
-/// has no place after a terminator.
+/// All scalars in text order, then the vectors, with their numbers, whatever a profile says. A
+/// check has no place after a terminator.
 pub(super) fn numbered(facts: &Facts<'_>) -> Vec<(u32, Elements)> {
     let func = facts.func;
     let insts = func.block_order().flat_map(|block| func.block_insts(block));

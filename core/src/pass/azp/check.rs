@@ -68,7 +68,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Places the check of values that instructions of one block write, in that block or above it. False if one of the values is overwritten before the last is written.
+    /// Places the check of values that instructions of one block write, in that block or above it.
+    /// False if one of the values is overwritten before the last is written.
     pub fn place(&mut self, zeros: &[Value], hoist: Option<&HoistedPlace>) -> bool {
         let Facts { func, values, .. } = self.facts;
         let needed = self.needed.get_mut();

@@ -24,8 +24,8 @@ use super::opportunity::Opportunity;
 use super::specialisation::{Outcome, Specialisation};
 use crate::ir::{Block, Inst};
 
-/// Would a convergent instruction execute with fewer lanes than before, or with more? `is_copied` are the instructions of the
-/// copy, `is_divergent` says that each lane branches for itself.
+/// Would a convergent instruction execute with fewer lanes than before, or with more? `is_copied`
+/// are the instructions of the copy, `is_divergent` says that each lane branches for itself.
 pub(super) fn would_part_lanes(
     specialisation: &Specialisation<'_>,
     opportunity: &Opportunity,

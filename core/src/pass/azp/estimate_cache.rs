@@ -33,8 +33,8 @@ use super::opportunity::Opportunity;
 use super::specialisation::Specialisation;
 use crate::ir::{Block, Inst};
 
-/// Estimates of earlier rounds. Makes the pass 1.2 times as fast at 1,000 instructions on structured
-/// programs, 1.1 on deep and 1.4 on straight ones; at 10,000 1.8, 1.5 and 2.0 times.
+/// Estimates of earlier rounds. Makes the pass 1.2 times as fast at 1,000 instructions on
+/// structured programs, 1.1 on deep and 1.4 on straight ones; at 10,000 1.8, 1.5 and 2.0 times.
 /// Invalidated for the estimates that have read a changed block, when a round begins.
 /// The tests `cached_estimates_equal_new_ones*` compare it with recomputation.
 #[derive(Default)]

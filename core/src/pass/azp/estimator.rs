@@ -115,6 +115,7 @@ impl<'a> Estimator<'a> {
             let is_copied = |inst| self.is_copied(inst, &opportunity);
             would_part_lanes(&self.specialisation, &opportunity, is_copied, self.is_divergent)
         };
+        self.specialisation.steps += self.specialisation.check.blocks_read().len();
         self.find_frequencies(&opportunity.copied);
         self.add_cycles(&mut opportunity);
         Ok(opportunity)

@@ -16,7 +16,8 @@ use cranelift_entity::EntityRef;
 use super::zero_profile::{ExistingCheck, ZeroProfile};
 use crate::flow::{Value, Values};
 use crate::graph::{Cfg, Frequencies, Loops};
-use crate::ir::{Block, Function, Op, Operand, Profile, WarpCounts};
+use crate::ir::{Block, Function, Op, Operand, WarpCounts};
+use crate::profile::DeclaredEdges;
 
 /// Frequencies by block. `checks` are those in which blocks end.
 pub(super) fn block_frequencies(
@@ -67,33 +68,5 @@ fn counts(func: &Function) -> BTreeMap<Block, u64> {
     if !warps.is_empty() {
         return warps.blocks().filter_map(|block| Some((block, warps.executions(block)?))).collect();
     }
-    let (mut into, mut from): (BTreeMap<Block, u64>, BTreeMap<Block, u64>) = Default::default();
-    for profile in &func.profiles {
-        if let Profile::Edge(edges) = profile {
-            for &(source, target, count) in edges {
-                add_count(&mut from, source, count);
-                add_count(&mut into, target, count);
-            }
-        }
-    }
-    if from.is_empty() {
-        let paths =
-            func.profiles.iter().filter_map(|it| if let Profile::Path(paths) = it { Some(paths) } else { None });
-        for (path, count) in paths.flatten() {
-            path.iter().for_each(|&block| add_count(&mut from, block, *count));
-        }
-    }
-    // Control leaves a block as often as it enters it, except where it begins or ends.
-    let mut counts = BTreeMap::new();
-    for (block, count) in into.into_iter().chain(from) {
-        let most: &mut u64 = counts.entry(block).or_default();
-        *most = (*most).max(count);
-    }
-    counts
-}
-
-/// Adds executions of a block to those counted so far.
-pub(super) fn add_count(counts: &mut BTreeMap<Block, u64>, block: Block, count: u64) {
-    let sum = counts.entry(block).or_default();
-    *sum = sum.saturating_add(count);
+    DeclaredEdges::of(func).executions()
 }

@@ -211,3 +211,36 @@ fn callers(module: &Module, func: Func) -> Vec<Func> {
     }
     reached.into_iter().filter(|&func| module.funcs[func].kind == FuncKind::Kernel).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::FuncKind;
+    use crate::pass::find;
+    use crate::text::parse;
+
+    const SOURCE: &str = "kernel k(x: ptr.global restrict, y: ptr.global restrict) {
+entry:
+    i = mov.u32 %tid
+    k = ld.global.u32 x[i]
+    w = work.u32 900, i
+    r = mul.u32 w, k
+    st.global.u32 y[i], r
+    ret
+    profile zero { entry.k: 1.0 }
+}
+";
+
+    #[test]
+    fn answer_is_cut_off_where_launch_is_too_long() {
+        let module = parse(SOURCE).module;
+        let mut func = module.funcs.values().find(|func| func.kind == FuncKind::Kernel).expect("a kernel").clone();
+        let mut silent = NoTrace;
+        let view = View::new(&module, &mut func, &mut silent, Analyses::default());
+        let rules = Rules::new(&view, &find("azp").expect("the pass").default_settings());
+        let tried = |most| try_transformations(&module, view.func(), &rules, most).expect("an answer");
+        let (short, long) = (tried(3), tried(1_000_000));
+        assert_eq!((short.is_cut_off, short.kept.len()), (true, 0));
+        assert_eq!((long.is_cut_off, long.refused.len()), (false, 1), "the derived launch has no zeros");
+    }
+}

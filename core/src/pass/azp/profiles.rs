@@ -18,7 +18,6 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::frequencies::add_count;
 use crate::ir::{Block, Function, Profile, WarpEntry};
 
 /// Blocks of the two versions after the transformation.
@@ -50,7 +49,10 @@ impl Versions {
     /// The profile of executions after the transformation. None for a profile of zeros.
     fn executions(&self, func: &Function, profile: &Profile) -> Option<Profile> {
         let mut runs: BTreeMap<Block, u64> = BTreeMap::new();
-        let mut add_runs = |block: Block, count: u64| add_count(&mut runs, block, count);
+        let mut add_runs = |block: Block, count: u64| {
+            let sum = runs.entry(block).or_default();
+            *sum = sum.saturating_add(count);
+        };
         match profile {
             Profile::Path(paths) => Some(Profile::Path(self.paths(func, paths))),
             Profile::Edge(edges) => {

@@ -25,8 +25,8 @@ use crate::trace::{Fact, Remark};
 use crate::view::View;
 
 impl Judged {
-    /// Adds the figures of the estimate as details of a remark. Times are in cycles for each run by a
-    /// warp.
+    /// Adds the figures of the estimate as details of a remark. Times are in cycles for each run by
+    /// a warp.
     fn add_figures(&self, func: &Function, remark: Remark, round: i64) -> Remark {
         let it = &self.opportunity;
         let remark = remark
