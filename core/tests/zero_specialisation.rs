@@ -221,7 +221,7 @@ fn what_is_not_entered_anyway_is_not_saved() {
     assert_eq!(estimates.len(), 2, "k and p");
     for estimate in estimates {
         assert!(estimate.t_region < 300.0, "the costly block is not entered where they are zero: {estimate:?}");
-        assert!(estimate.t_delta > 0.0, "a check costs more than the branch that it saves: {estimate:?}");
+        assert!(estimate.t_delta() > 0.0, "a check costs more than the branch that it saves: {estimate:?}");
     }
     assert_eq!(found.best, None);
 }
@@ -483,13 +483,13 @@ fn remarks_agree(survey: &Survey, remarks: &[Remark]) -> Result<(), TestCaseErro
             ("t_region", estimate.t_region),
             ("t_special", estimate.t_special),
             ("t_check", estimate.t_check),
-            ("t_delta", estimate.t_delta),
+            ("t_delta", estimate.t_delta()),
         ];
         for (name, figure) in figures {
             prop_assert_eq!(Some(Fact::Number(figure)), fact(name));
         }
         prop_assert_eq!(Some(Fact::Count(estimate.memory_killed as u64)), fact("memory_killed"));
-        prop_assert_eq!(Some(Fact::Count(estimate.blocks as u64)), fact("blocks"));
+        prop_assert_eq!(Some(Fact::Count(estimate.blocks() as u64)), fact("blocks"));
     }
     Ok(())
 }
@@ -522,10 +522,10 @@ fn survey_foretells(module: &Module, pipeline: &str) -> Result<usize, TestCaseEr
             let fact = |name: &str| remark.facts.iter().find(|(fact, _)| *fact == name).map(|(_, fact)| fact.clone());
             prop_assert_eq!(found.best.map(|best| Fact::Count(u64::from(best))), fact("candidate"));
             let row = found.candidates.iter().find(|row| Some(row.number) == found.best).expect("the best is listed");
-            prop_assert_eq!((&row.verdict, row.passes), (&remark.message, true));
+            prop_assert_eq!((&row.verdict, row.is_good), (&remark.message, true));
             let estimate = row.estimate.as_ref().expect("it was estimated");
-            prop_assert_eq!(Some(Fact::Number(estimate.t_delta)), fact("t_delta"));
-            prop_assert_eq!(Some(Fact::Count(estimate.blocks as u64)), fact("blocks"));
+            prop_assert_eq!(Some(Fact::Number(estimate.t_delta())), fact("t_delta"));
+            prop_assert_eq!(Some(Fact::Count(estimate.blocks() as u64)), fact("blocks"));
             let effect = found.effect.expect("the best has an effect");
             prop_assert_eq!(Some(effect.number), found.best);
             for inst in [&effect.constant, &effect.simpler, &effect.dead].into_iter().flatten() {
@@ -538,7 +538,7 @@ fn survey_foretells(module: &Module, pipeline: &str) -> Result<usize, TestCaseEr
         let last = survey(session.module(), kernel, &settings, rewrites.len() as i64 + 1, None);
         remarks_agree(&last, &rounds[rewrites.len()])?;
         prop_assert!(last.best.is_none() || rewrites.len() as i64 == limit, "nothing passes any more");
-        prop_assert!(last.candidates.iter().all(|row| !row.passes || row.number != last.best.unwrap_or(0)));
+        prop_assert!(last.candidates.iter().all(|row| !row.is_good || row.number != last.best.unwrap_or(0)));
     }
     Ok(surveyed)
 }
@@ -559,13 +559,13 @@ fn a_survey_of_a_figure_shows_its_slices() {
     assert_eq!(named(&effect.constant), ["r4", "r5", "pixout"]);
     assert_eq!(named(&effect.dead), ["s0", "rBackward0", "s1", "rBackward1", "s2", "rBackward2"]);
     assert!(effect.start.is_some_and(|start| effect.region.first() == Some(&start)));
-    let verdicts: Vec<(&str, bool)> = found.candidates.iter().map(|row| (row.rule, row.passes)).collect();
+    let verdicts: Vec<(&str, bool)> = found.candidates.iter().map(|row| (row.rule, row.is_good)).collect();
     assert_eq!(verdicts, [("specialise", true)], "only r0 has a profile");
     let unlicensed = PassSettings { fast_math: false, ..settings.clone() };
     let refused = survey(&module, kernel, &unlicensed, 1, None);
     assert_eq!((refused.candidates[0].rule, refused.best, refused.effect), ("licence", None, None));
     let at_limit = survey(&module, kernel, &settings, 9, None);
-    assert_eq!((at_limit.candidates[0].rule, at_limit.candidates[0].passes), ("limit", false));
+    assert_eq!((at_limit.candidates[0].rule, at_limit.candidates[0].is_good), ("limit", false));
     let without = laws::well_formed(&source.replace("entry.r0: 0.8", "entry.g: 0.1")).expect("a program");
     let unlikely = survey(&without, kernel, &settings, 1, None);
     assert_eq!((unlikely.candidates[0].rule, unlikely.candidates[0].estimate.is_none()), ("unlikely", true));

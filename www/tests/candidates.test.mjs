@@ -135,7 +135,7 @@ ${profile}}
   await page.getByTestId("candidates-table").waitFor();
   await eventually("the filtered ones are listed", async () => (await page.locator(".inspected-table tbody").count()) === 3);
   const verdicts = (await page.locator(".verdict-row").allInnerTexts()).join("\n");
-  assert.match(verdicts, /unlikely\s+c is zero in 10 % of warps; p_thresh asks for 32 %/);
+  assert.match(verdicts, /unlikely\s+c is zero in 10 % of warps; p_thresh is 32 %/);
   assert.match(verdicts, /propagator\s+b is zero because a is/);
   assert.match(await lead(page), /changes nothing/);
   await pasteProgram(page, source(""));

@@ -32,4 +32,4 @@ pub(crate) use nans::FloatResults;
 pub use reaching::{ReachingDefinition, ReachingDefinitions};
 pub use uses::{ValueUse, ValueUses};
 pub use values::{Definition, JoinArg, Value, ValueNames, Values};
-pub(crate) use vectors::{Elements, Seedbeds, VectorInput, vectors};
+pub(crate) use vectors::{Elements, MOST_ELEMENTS, Seedbeds, VectorInput, vectors};

@@ -38,7 +38,7 @@ use crate::ir::{Address, AddressBase, Block, Function, Inst, Op, Opcode};
 pub(crate) type Elements = SmallVec<[Value; MOST_ELEMENTS]>;
 
 /// Elements of a group.
-const MOST_ELEMENTS: usize = 4;
+pub(crate) const MOST_ELEMENTS: usize = 4;
 /// Readers of an element that are looked at.
 const MOST_READERS: usize = 8;
 /// Loads of a block that are compared with each other to see whether there may be a seed among them.

@@ -50,6 +50,21 @@ impl DeclaredEdges {
         Some(taken as f64 / leaving as f64)
     }
 
+    /// Executions of each block. Control leaves a block as often as it enters it, except where it begins or ends.
+    pub fn executions(&self) -> BTreeMap<Block, u64> {
+        let mut entering: BTreeMap<Block, u64> = BTreeMap::new();
+        for (&(_, to), &count) in &self.edges {
+            let sum = entering.entry(to).or_default();
+            *sum = sum.saturating_add(count);
+        }
+        let mut executions = self.blocks.clone();
+        for (block, count) in entering {
+            let most = executions.entry(block).or_default();
+            *most = count.max(*most);
+        }
+        executions
+    }
+
     fn add(&mut self, from: Block, to: Option<Block>, count: u64) {
         let sum = self.blocks.entry(from).or_default();
         *sum = sum.saturating_add(count);

@@ -15,7 +15,7 @@
 //! the loop they would not meet there. A branch before the check never rejoins inside the region,
 //! since every path into the region passes the check.
 //!
-//! Cost: constant for each question; the needed instructions, at most [`MOST_NEEDED`], are found at
+//! Cost: constant for each query; the needed instructions, at most [`MOST_NEEDED`], are found at
 //! the first one.
 //!
 //! Source: AZP, section 3.3.2, steps 1 and 2.
@@ -26,14 +26,14 @@ use core::ops::Range;
 use cranelift_entity::{EntityRef, SparseSet};
 
 use super::facts::Facts;
-use super::hoisting::Hoist;
-use crate::flow::Value;
+use super::hoisting::HoistedPlace;
+use crate::flow::{Definition, Value};
 use crate::ir::{Block, Inst};
 
 /// A check that needs more instructions of its block stays after all of them.
 const MOST_NEEDED: usize = 512;
 
-/// See the file's head. It is placed for one candidate after the other.
+/// Check and region of one candidate after the other.
 pub(super) struct Check<'a> {
     facts: &'a Facts<'a>,
     /// Block of the check.
@@ -68,9 +68,9 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Places the check of values that instructions of one block write, in that block or where they
-    /// are hoisted to. None if one of the values is overwritten before the last is written.
-    pub fn place(&mut self, zeros: &[Value], hoist: Option<&Hoist>) -> Option<()> {
+    /// Places the check of values that instructions of one block write, in that block or above it.
+    /// False if one of the values is overwritten before the last is written.
+    pub fn place(&mut self, zeros: &[Value], hoist: Option<&HoistedPlace>) -> bool {
         let Facts { func, values, .. } = self.facts;
         let needed = self.needed.get_mut();
         needed.clear();
@@ -85,18 +85,14 @@ impl<'a> Check<'a> {
             }
         } else {
             for writer in zeros.iter().filter_map(|&value| values.definition(value).inst()) {
-                self.head = func.inst_block(writer)?;
+                self.head = func.inst_block(writer).unwrap_or(self.head);
                 needed.insert(writer);
             }
         }
         self.read.get_mut().insert(self.head);
         self.last = needed.values().copied().max_by_key(|&inst| self.facts.place(inst));
-        let holds = |last, value| values.after(func, last, values.reg(value)) == Some(value);
-        let are_there = hoist.is_some() || zeros.len() == 1 || {
-            let last = self.last?;
-            zeros.iter().all(|&value| holds(last, value))
-        };
-        are_there.then_some(())
+        let are_there = |last| zeros.iter().all(|&value| self.facts.is_held_after(last, value));
+        hoist.is_some() || zeros.len() == 1 || self.last.is_some_and(are_there)
     }
 
     /// Is the instruction in the region?
@@ -110,6 +106,15 @@ impl<'a> Check<'a> {
         place > last || (place < last && !self.needs(inst))
     }
 
+    /// Does the region define the value?
+    pub fn has_value(&self, value: Value) -> bool {
+        match self.facts.values.definition(value) {
+            Definition::Entry => false,
+            Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => self.has_in_region(inst),
+            Definition::Join { block } => self.is_below(block),
+        }
+    }
+
     /// Is it a block of the region, other than the check's own?
     pub fn is_below(&self, block: Block) -> bool {
         self.note(block);
@@ -118,7 +123,7 @@ impl<'a> Check<'a> {
             && loops.innermost(self.head).is_none_or(|around| loops.contains(around, block))
     }
 
-    /// Notes that the estimate reads a block. Questions about the region do it by themselves.
+    /// Notes that the estimate reads a block. Queries about the region do it by themselves.
     pub fn note(&self, block: Block) {
         self.read.borrow_mut().insert(block);
     }
@@ -128,16 +133,18 @@ impl<'a> Check<'a> {
         self.read.borrow().values().copied().collect()
     }
 
-    /// Does an instruction of the check's block come before the check wherever the copy begins?
-    pub fn comes_before(&self, inst: Inst) -> bool {
+    /// Is it an instruction of the check's block that stays before the check?
+    pub fn is_needed_by_check(&self, inst: Inst) -> bool {
         let is_early = self.last.is_some_and(|last| self.facts.place(inst) <= self.facts.place(last));
         is_early && self.needs(inst)
     }
 
     /// Cycles of the instructions that the check needs, of a range of its block.
     pub fn needed_cycles(&self, places: Range<u32>) -> f64 {
-        let Some(last) = self.last.filter(|&last| places.start <= self.facts.place(last)) else { return 0.0 };
-        self.needs(last);
+        if self.last.is_none_or(|last| self.facts.place(last) < places.start) {
+            return 0.0;
+        }
+        self.ensure_closed();
         let needed = self.needed.borrow();
         let needed = needed.values().filter(|&&inst| places.contains(&self.facts.place(inst)));
         needed.map(|&inst| self.facts.cycles(inst)).sum()
@@ -145,13 +152,15 @@ impl<'a> Check<'a> {
 
     /// Does the check need an instruction of its block?
     fn needs(&self, inst: Inst) -> bool {
-        if !self.is_closed.get() {
-            self.close_over_dependences();
-        }
+        self.ensure_closed();
         self.are_too_many.get() || self.needed.borrow().contains_key(inst)
     }
 
-    fn close_over_dependences(&self) {
+    /// Adds the dependences to `needed`, if they are not there yet.
+    fn ensure_closed(&self) {
+        if self.is_closed.get() {
+            return;
+        }
         let mut needed = self.needed.borrow_mut();
         let mut stack = needed.values().copied().collect::<Vec<Inst>>();
         while let Some(inst) = stack.pop().filter(|_| needed.len() <= MOST_NEEDED) {

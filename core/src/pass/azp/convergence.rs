@@ -24,9 +24,9 @@ use super::opportunity::Opportunity;
 use super::specialisation::{Outcome, Specialisation};
 use crate::ir::{Block, Inst};
 
-/// Would a convergent instruction miss lanes, or see more? `is_copied` are the instructions of the
-/// copy, `is_divergent` says that each lane branches for itself.
-pub(super) fn parts_lanes(
+/// Would a convergent instruction execute with fewer lanes than before, or with more? `is_copied`
+/// are the instructions of the copy, `is_divergent` says that each lane branches for itself.
+pub(super) fn would_part_lanes(
     specialisation: &Specialisation<'_>,
     opportunity: &Opportunity,
     is_copied: impl Fn(Inst) -> bool,
@@ -36,13 +36,14 @@ pub(super) fn parts_lanes(
     let is_convergent = |inst: Inst| func.insts[inst].opcode.op.is_convergent();
     let blocks = || opportunity.blocks_of_region().chain(specialisation.dead_blocks.keys());
     let mut convergent = blocks().flat_map(|block| func.block_insts(block)).filter(|&inst| is_convergent(inst));
-    (is_divergent || leaves_edges_out(specialisation, opportunity))
+    (is_divergent || may_meet_earlier(specialisation, opportunity))
         && (convergent.any(|inst| specialisation.is_in_dead_block(inst) || is_copied(inst))
             || is_any_before_meeting(specialisation, opportunity, is_convergent))
 }
 
-/// Has one branch of the copy a single target, while lanes may part at another?
-fn leaves_edges_out(specialisation: &Specialisation<'_>, opportunity: &Opportunity) -> bool {
+/// May lanes meet earlier, since one branch of the copy has a single target while they part at
+/// another?
+fn may_meet_earlier(specialisation: &Specialisation<'_>, opportunity: &Opportunity) -> bool {
     let func = specialisation.facts.func;
     let branches = opportunity.blocks_of_region().filter(|&block| func.successors(block).len() > 1);
     let (mut is_any_settled, mut is_any_open) = (false, false);

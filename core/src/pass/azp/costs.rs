@@ -11,6 +11,9 @@ use crate::ir::InstData;
 use crate::machine::{Machine, OpClass};
 use crate::pass::if_convert::LANES;
 
+/// Smallest difference of cycles, or relative one of gains and frequencies, that is not one of
+/// rounding.
+pub(super) const ROUNDING: f64 = 1e-9;
 /// Bytes of a sector of memory.
 const SECTOR_BYTES: u32 = 32;
 

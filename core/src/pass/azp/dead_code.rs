@@ -28,13 +28,13 @@ use smallvec::SmallVec;
 
 use super::facts::Facts;
 use super::specialisation::{Outcome, Specialisation};
-use crate::flow::{Definition, Value, ValueUse};
+use crate::flow::{Definition, JoinArg, Value, ValueUse};
 use crate::graph::Edge;
 use crate::ir::{Inst, InstData, Reg};
 
 /// Larger rings of values that nothing else reads are kept.
 const LARGEST_RING: usize = 32;
-/// A value is suspected that often to be part of a ring, each time that it loses a reader.
+/// Suspicions after which a value is not searched for a ring again.
 const MOST_SUSPICIONS: u8 = 4;
 /// A value with more readers is part of no ring.
 const MOST_READERS: usize = 32;
@@ -58,6 +58,7 @@ impl Specialisation<'_> {
         let changed = self.outcomes.len();
         for block in self.dead_blocks.keys().collect::<Vec<_>>() {
             for inst in func.block_insts(block) {
+                self.steps += 1;
                 self.outcomes.set(inst, Outcome::Dead);
                 values.used(inst).iter().for_each(|&value| self.lose_reader(&mut work, value));
                 self.lose_old(&mut work, inst);
@@ -66,7 +67,7 @@ impl Specialisation<'_> {
         for place in 0..changed {
             let Some(inst) = self.outcomes.key(place).filter(|&inst| !self.is_in_dead_block(inst)) else { continue };
             let kept = self.uses_left(inst);
-            self.lose_all_but(&mut work, inst, kept);
+            self.lose_uses(&mut work, inst, kept, false);
             if !self.keeps_old(inst) {
                 self.lose_old(&mut work, inst);
             }
@@ -79,7 +80,9 @@ impl Specialisation<'_> {
                 self.remove_unread(&mut work, value);
             }
             let Some(suspect) = work.suspects.pop() else { break };
+            self.steps += 1;
             if let Some(ring) = self.ring_of(suspect) {
+                self.steps += ring.len();
                 for &value in &ring {
                     self.readers.set(value, 0);
                 }
@@ -125,19 +128,22 @@ impl Specialisation<'_> {
         }
     }
 
-    /// Counts the readers that go with an instruction's uses, but for those in `kept`, each as
-    /// often as it is there.
-    fn lose_all_but(&mut self, work: &mut Worklist, inst: Inst, mut kept: SmallVec<[Reg; 4]>) {
+    /// Counts the readers that go with those uses of an instruction that are in `regs`, or with the
+    /// other ones. A register is a use as often as it is there.
+    fn lose_uses(&mut self, work: &mut Worklist, inst: Inst, mut regs: SmallVec<[Reg; 4]>, are_lost: bool) {
         let Facts { func, values, .. } = self.facts;
         for (&value, &reg) in values.used(inst).iter().zip(&func.insts[inst].uses()) {
-            match kept.iter().position(|&other| other == reg) {
-                Some(place) => drop(kept.swap_remove(place)),
-                None => self.lose_reader(work, value),
+            let place = regs.iter().position(|&other| other == reg);
+            if let Some(place) = place {
+                regs.swap_remove(place);
+            }
+            if place.is_some() == are_lost {
+                self.lose_reader(work, value);
             }
         }
     }
 
-    /// A guarded instruction does not keep what its registers held before.
+    /// Counts the readers that go when an instruction keeps no old value.
     fn lose_old(&mut self, work: &mut Worklist, inst: Inst) {
         let values = &self.facts.values;
         for &result in values.defined(inst) {
@@ -155,39 +161,40 @@ impl Specialisation<'_> {
         }
     }
 
+    /// Was the edge of a join's argument closed?
+    fn is_closed(&self, arg: &JoinArg) -> bool {
+        arg.edge.expand().is_some_and(|edge| self.closed.contains(edge))
+    }
+
     /// Removes the definition of an unread value, if it does nothing else.
     fn remove_unread(&mut self, work: &mut Worklist, value: Value) {
         let Facts { values, func, .. } = self.facts;
         self.steps += 1;
+        if !self.check.has_value(value) {
+            return;
+        }
         match values.definition(value) {
             Definition::Entry => {}
             Definition::Join { block } => {
-                // A ring may hold a join that was removed before: its arguments lose one reader only.
-                let is_in_region = self.check.is_below(block) && !self.dead_blocks.contains(block);
-                if is_in_region && self.removed_joins.set(value, ()) {
+                // A ring may hold a join that was removed before: its arguments lose one reader.
+                if !self.dead_blocks.contains(block) && self.removed_joins.set(value, ()) {
                     for arg in values.join_args(value) {
-                        if arg.edge.expand().is_none_or(|edge| !self.closed.contains(edge)) {
+                        if !self.is_closed(arg) {
                             self.lose_reader(work, arg.value);
                         }
                     }
                 }
             }
             Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => {
-                let is_needed = !self.check.has_in_region(inst)
-                    || has_effect(&func.insts[inst])
+                let is_needed = has_effect(&func.insts[inst])
                     || self.outcomes.get(inst) == Some(Outcome::Dead)
                     || values.defined(inst).iter().any(|&result| self.readers_left(result) > 0);
                 if is_needed {
                     return;
                 }
-                let (mut lost, keeps_old) = (self.uses_left(inst), self.keeps_old(inst));
+                let (lost, keeps_old) = (self.uses_left(inst), self.keeps_old(inst));
                 self.outcomes.set(inst, Outcome::Dead);
-                for (&value, reg) in values.used(inst).iter().zip(func.insts[inst].uses()) {
-                    if let Some(place) = lost.iter().position(|&other| other == reg) {
-                        lost.swap_remove(place);
-                        self.lose_reader(work, value);
-                    }
-                }
+                self.lose_uses(work, inst, lost, true);
                 if keeps_old {
                     self.lose_old(work, inst);
                 }
@@ -197,12 +204,7 @@ impl Specialisation<'_> {
 
     /// Values that only read each other, beginning with one that has lost a reader.
     fn ring_of(&self, suspect: Value) -> Option<Vec<Value>> {
-        let is_inside = match self.facts.values.definition(suspect) {
-            Definition::Entry => false,
-            Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => self.check.has_in_region(inst),
-            Definition::Join { block } => self.check.is_below(block),
-        };
-        if !is_inside || self.readers_left(suspect) == 0 {
+        if !self.check.has_value(suspect) || self.readers_left(suspect) == 0 {
             return None;
         }
         let mut ring = alloc::vec![suspect];
@@ -253,9 +255,8 @@ impl Specialisation<'_> {
                 }
                 ValueUse::Argument(join) => {
                     let Definition::Join { block } = values.definition(join) else { return None };
-                    let takes = values.join_args(join).iter().any(|arg| {
-                        arg.value == value && arg.edge.expand().is_none_or(|edge| !self.closed.contains(edge))
-                    });
+                    let mut args = values.join_args(join).iter();
+                    let takes = args.any(|arg| arg.value == value && !self.is_closed(arg));
                     if takes && !self.dead_blocks.contains(block) {
                         if !self.check.is_below(block) {
                             return None;
@@ -268,7 +269,7 @@ impl Specialisation<'_> {
         Some(())
     }
 
-    /// Lets a constant be written after all, because an instruction that is not copied reads it.
+    /// Marks a constant as written after all, because an instruction that is not copied reads it.
     pub fn demand(&mut self, value: Value) {
         let Facts { values, .. } = self.facts;
         let mut stack = alloc::vec![value];

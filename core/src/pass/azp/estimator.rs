@@ -34,29 +34,29 @@
 
 use alloc::vec::Vec;
 
-use super::candidates::Candidate;
-use super::convergence::parts_lanes;
+use super::candidates::{Candidate, WhyNot};
+use super::convergence::would_part_lanes;
+use super::costs::ROUNDING;
 use super::facts::Facts;
-use super::hoisting::Hoist;
+use super::hoisting::HoistedPlace;
 use super::opportunity::{Opportunity, Tail};
-use super::simplification::zero_test;
 use super::specialisation::{Outcome, Specialisation, copies_itself};
 use super::table::Table;
+use super::zero_test::make_zero_test;
 use crate::compact_sort::CompactSort;
 use crate::flow::Definition;
 use crate::ir::{Block, Inst, InstData, Op, Opcode, Type};
 use crate::machine::OpClass;
 
 /// A region with more blocks is not copied.
-const MOST_BLOCKS: usize = 256;
-/// Cycles below which a difference is one of rounding.
-const NOTHING: f64 = 1e-9;
+pub(super) const MOST_BLOCKS: usize = 256;
 
 /// Estimates one candidate after the other.
 pub(super) struct Estimator<'a> {
     pub specialisation: Specialisation<'a>,
     facts: &'a Facts<'a>,
-    is_divergent: bool,
+    /// Does each lane branch for itself?
+    pub is_divergent: bool,
     /// Blocks that are copied, without the check's.
     inside: Table<Block, ()>,
     /// Last instruction that gains, by block.
@@ -79,16 +79,23 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// The estimate of a candidate. None where the region or what the check needs is too large.
-    pub fn estimate(&mut self, candidate: &Candidate, hoist: Option<&Hoist>) -> Option<Opportunity> {
-        self.specialisation.assume_zero(&candidate.values, hoist)?;
+    /// The estimate of a candidate, or the reason why there is none.
+    pub fn estimate(&mut self, candidate: &Candidate, hoist: Option<&HoistedPlace>) -> Result<Opportunity, WhyNot> {
+        if !self.specialisation.check.place(&candidate.values, hoist) {
+            return Err(WhyNot::NoPlace);
+        }
+        if !self.specialisation.assume_zero(&candidate.values) {
+            return Err(WhyNot::TooManyChanges);
+        }
         let (facts, head) = (self.facts, self.specialisation.check.head);
         self.specialisation.find_dead();
-        let gaining = self.gaining();
-        let start = self.start(&gaining)?;
-        self.find_copied_blocks(&gaining)?;
+        let gaining = self.find_gaining();
+        let start = self.find_start(&gaining).ok_or(WhyNot::NoPlace)?;
+        if !self.find_copied_blocks(&gaining) {
+            return Err(WhyNot::TooManyCopies);
+        }
         let mut copied: Vec<Block> = self.inside.keys().collect();
-        let tails = self.tails();
+        let tails = self.find_tails();
         copied.compact_sort_by_key(|&block| facts.cfg.position(block));
         let mut opportunity = Opportunity {
             head,
@@ -100,17 +107,18 @@ impl<'a> Estimator<'a> {
             t_special: 0.0,
             t_check: self.check_cycles(candidate),
             memory_killed: 0,
-            killed: 0,
-            parts_lanes: false,
+            is_simpler: !gaining.is_empty(),
+            is_unconvergent: false,
         };
-        self.write_constants_for_others(&opportunity);
-        opportunity.parts_lanes = {
+        self.demand_outside_constants(&opportunity);
+        opportunity.is_unconvergent = {
             let is_copied = |inst| self.is_copied(inst, &opportunity);
-            parts_lanes(&self.specialisation, &opportunity, is_copied, self.is_divergent)
+            would_part_lanes(&self.specialisation, &opportunity, is_copied, self.is_divergent)
         };
+        self.specialisation.steps += self.specialisation.check.blocks_read().len();
         self.find_frequencies(&opportunity.copied);
         self.add_cycles(&mut opportunity);
-        Some(opportunity)
+        Ok(opportunity)
     }
 
     /// Is an instruction copied?
@@ -127,10 +135,11 @@ impl<'a> Estimator<'a> {
 
     /// Does an instruction of the check's block come after the check?
     pub fn is_after_check(&self, inst: Inst, start: Inst) -> bool {
-        self.facts.place(inst) >= self.facts.place(start) && !self.specialisation.check.comes_before(inst)
+        self.facts.place(inst) >= self.facts.place(start) && !self.specialisation.check.is_needed_by_check(inst)
     }
 
-    fn gaining(&self) -> Vec<Inst> {
+    /// The instructions that gain.
+    fn find_gaining(&self) -> Vec<Inst> {
         self.specialisation.outcomes.keys().filter(|&inst| self.gains(inst)).collect()
     }
 
@@ -138,7 +147,7 @@ impl<'a> Estimator<'a> {
     fn gains(&self, inst: Inst) -> bool {
         let Facts { func, values, .. } = self.facts;
         let Some(outcome) = self.specialisation.outcomes.get(inst) else { return false };
-        if matches!(outcome, Outcome::Goes(_)) || self.facts.cycles(inst) - self.cycles_left(inst) > NOTHING {
+        if matches!(outcome, Outcome::Goes(_)) || self.facts.cycles(inst) - self.cycles_left(inst) > ROUNDING {
             return true;
         }
         let kept = self.specialisation.simpler(outcome).map(InstData::uses).unwrap_or_default();
@@ -147,8 +156,8 @@ impl<'a> Estimator<'a> {
     }
 
     /// Finds the blocks from which control reaches one that gains, and in each the last instruction
-    /// that does. None if there are too many.
-    fn find_copied_blocks(&mut self, gaining: &[Inst]) -> Option<()> {
+    /// that does. False if there are too many.
+    fn find_copied_blocks(&mut self, gaining: &[Inst]) -> bool {
         let Facts { func, cfg, .. } = self.facts;
         let Specialisation { dead_blocks, check, .. } = &self.specialisation;
         self.inside.clear();
@@ -172,15 +181,15 @@ impl<'a> Estimator<'a> {
                 }
             }
             if self.inside.len() > MOST_BLOCKS {
-                return None;
+                return false;
             }
         }
-        Some(())
+        true
     }
 
     /// The first instruction after the check: the one after the candidate's last, or the first that
     /// gains if that is earlier.
-    fn start(&self, gaining: &[Inst]) -> Option<Inst> {
+    fn find_start(&self, gaining: &[Inst]) -> Option<Inst> {
         let (layout, check) = (&self.facts.func.layout, &self.specialisation.check);
         let earliest = match check.last {
             Some(last) => layout.next_inst(last),
@@ -191,7 +200,7 @@ impl<'a> Estimator<'a> {
     }
 
     /// Ends of the copy inside blocks from which it does not go on.
-    fn tails(&self) -> Vec<Tail> {
+    fn find_tails(&self) -> Vec<Tail> {
         let Facts { func, cfg, .. } = self.facts;
         let check = &self.specialisation.check;
         let mut tails = Vec::new();
@@ -203,7 +212,7 @@ impl<'a> Estimator<'a> {
             let Some(last) = self.last_gain.get(block) else { continue };
             let mut first = func.layout.next_inst(last);
             let is_elsewhere =
-                |&inst: &Inst| check.hoisted.contains(&inst) || (block == check.head && check.comes_before(inst));
+                |&inst: &Inst| check.hoisted.contains(&inst) || (block == check.head && check.is_needed_by_check(inst));
             while let Some(inst) = first.filter(is_elsewhere) {
                 first = func.layout.next_inst(inst);
             }
@@ -213,8 +222,8 @@ impl<'a> Estimator<'a> {
         tails
     }
 
-    /// Lets constants be written that are read where nothing is copied.
-    fn write_constants_for_others(&mut self, opportunity: &Opportunity) {
+    /// Marks the constants that instructions outside the copy read, which have to be written.
+    fn demand_outside_constants(&mut self, opportunity: &Opportunity) {
         let values = &self.facts.values;
         for place in 0..self.specialisation.outcomes.len() {
             let Some(inst) = self.specialisation.outcomes.key(place) else { continue };
@@ -246,7 +255,7 @@ impl<'a> Estimator<'a> {
                 Some((above, here)) => {
                     let is_decided = cfg.out_edges(above).any(|edge| !self.specialisation.is_open(edge));
                     let average_above = self.facts.frequency(above);
-                    if is_decided && cfg.in_edges(block).len() == 1 {
+                    if is_decided && cfg.predecessors(block).iter().all(|&before| before == above) {
                         here
                     } else if average_above > 0.0 {
                         average * (here / average_above)
@@ -265,7 +274,7 @@ impl<'a> Estimator<'a> {
         self.frequencies.get(block).unwrap_or(0.0)
     }
 
-    /// Adds up times, and counts what is removed.
+    /// Adds up times, and counts removed memory operations.
     fn add_cycles(&self, it: &mut Opportunity) {
         let (facts, head) = (self.facts, it.head);
         for &block in &it.copied {
@@ -292,17 +301,14 @@ impl<'a> Estimator<'a> {
             else {
                 continue;
             };
-            let is_killed = !matches!(outcome, Outcome::Simpler(_));
-            if self.specialisation.dead_blocks.contains(block) {
-                // It is not copied, and did not run either.
-                it.killed += usize::from(is_killed);
-            } else if block == head || self.inside.contains(block) {
+            // A dead block did not run either.
+            let is_dead = self.specialisation.dead_blocks.contains(block);
+            if !is_dead && (block == head || self.inside.contains(block)) {
                 let data = &facts.func.insts[inst];
                 let is_never = outcome == Outcome::Never;
                 let before = if is_never { facts.costs.cycles_without_lanes(data) } else { facts.cycles(inst) };
                 it.t_region -= self.frequency(block) * (facts.cycles(inst) - before);
                 saved += self.frequency(block) * (before - self.cycles_left(inst));
-                it.killed += usize::from(is_killed);
                 let is_memory = OpClass::of(data.opcode).is_memory();
                 it.memory_killed += usize::from(is_memory && (is_never || outcome == Outcome::Dead));
             }
@@ -340,7 +346,7 @@ impl<'a> Estimator<'a> {
     /// T_check: a comparison for each register that is no predicate, the vote and the branch.
     fn check_cycles(&self, candidate: &Candidate) -> f64 {
         let Facts { func, costs, .. } = self.facts;
-        let tests = candidate.regs().into_iter().filter_map(|reg| zero_test(func, reg, reg, None));
+        let tests = candidate.regs().into_iter().filter_map(|reg| make_zero_test(func, reg, reg, None));
         let mut cycles: f64 = tests.map(|data| costs.cycles(&data)).sum();
         if !self.is_divergent {
             cycles += costs.cycles(&InstData::new(Opcode::untyped(Op::VoteAll), [], []));

@@ -15,13 +15,14 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 
 use super::costs::Costs;
 use super::frequencies::block_frequencies;
-use super::zero_profile::{ZeroProfile, existing_checks};
-use crate::flow::{Dependences, Elements, Seedbeds, ValueUses, Values, VectorInput, vectors};
+use super::rules::Rules;
+use super::zero_profile::{ExistingCheck, ZeroProfile, existing_checks};
+use crate::flow::{Dependences, Elements, Seedbeds, Value, ValueUses, Values, VectorInput, vectors};
 use crate::graph::{Cfg, Dominators, Loops, PostDominators};
 use crate::ir::{Block, Function, Inst};
 use crate::view::View;
 
-/// See the file's head.
+/// Analyses, costs and frequencies of a function.
 pub(super) struct Facts<'a> {
     pub func: &'a Function,
     pub cfg: Rc<Cfg>,
@@ -35,8 +36,8 @@ pub(super) struct Facts<'a> {
     pub zeros: ZeroProfile,
     pub costs: Costs,
     pub fast_math: bool,
-    /// Values that are zero at the first target of each block that ends in a check.
-    pub checks: BTreeMap<Block, Elements>,
+    /// Checks in which blocks end.
+    pub checks: BTreeMap<Block, ExistingCheck>,
     insts: SecondaryMap<Inst, InstFacts>,
     /// Cycles of one execution of each block.
     block_cycles: Vec<f64>,
@@ -53,7 +54,8 @@ struct InstFacts {
 
 impl<'a> Facts<'a> {
     /// Collects the facts of a view's function.
-    pub fn new(view: &'a mut View<'_>, costs: Costs, fast_math: bool) -> Facts<'a> {
+    pub fn new(view: &'a mut View<'_>, rules: &Rules) -> Facts<'a> {
+        let &Rules { costs, fast_math, .. } = rules;
         let (cfg, dominators, post_dominators) = (view.cfg(), view.dominators(), view.post_dominators());
         let (loops, values, uses) = (view.loops(), view.values(), view.value_uses());
         let func = view.func();
@@ -96,6 +98,11 @@ impl<'a> Facts<'a> {
     pub fn vectors(&self) -> Vec<Elements> {
         let Facts { func, cfg, values, uses, dependences, .. } = self;
         vectors(VectorInput { func, cfg, values, uses, dependences, seedbeds: &Seedbeds::of(func) })
+    }
+
+    /// Does the value's register still hold it after an instruction?
+    pub fn is_held_after(&self, inst: Inst, value: Value) -> bool {
+        self.values.after(self.func, inst, self.values.reg(value)) == Some(value)
     }
 
     /// Place of an instruction in its block, from 0.

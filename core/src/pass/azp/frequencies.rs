@@ -13,18 +13,19 @@ use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
-use super::zero_profile::ZeroProfile;
-use crate::flow::{Elements, Value, Values};
+use super::zero_profile::{ExistingCheck, ZeroProfile};
+use crate::flow::{Value, Values};
 use crate::graph::{Cfg, Frequencies, Loops};
-use crate::ir::{Block, Function, Op, Operand, Profile, WarpCounts};
+use crate::ir::{Block, Function, Op, Operand, WarpCounts};
+use crate::profile::DeclaredEdges;
 
-/// Frequencies by block. `checks` are the values that each block's check finds to be zero.
+/// Frequencies by block. `checks` are those in which blocks end.
 pub(super) fn block_frequencies(
     func: &Function,
     (cfg, loops): (&Cfg, &Loops),
     values: &Values,
     zeros: &ZeroProfile,
-    checks: &BTreeMap<Block, Elements>,
+    checks: &BTreeMap<Block, ExistingCheck>,
 ) -> Vec<f64> {
     let counts = counts(func);
     let entries = func.entry_blocks();
@@ -42,7 +43,7 @@ pub(super) fn block_frequencies(
             Operand::NotReg(_) => values.operands(branch).first().and_then(of_value),
             _ => values.operands(branch).first().and_then(of_value).map(|zero| 1.0 - zero),
         };
-        let checked = || Some(checks.get(&block)?.iter().map(|value| of_value(value).unwrap_or(0.5)).product());
+        let checked = || Some(checks.get(&block)?.values.iter().map(|value| of_value(value).unwrap_or(0.5)).product());
         own.or_else(checked)
     };
     let guessed = Frequencies::compute_with(cfg, loops, |edge| {
@@ -67,31 +68,5 @@ fn counts(func: &Function) -> BTreeMap<Block, u64> {
     if !warps.is_empty() {
         return warps.blocks().filter_map(|block| Some((block, warps.executions(block)?))).collect();
     }
-    let (mut into, mut from): (BTreeMap<Block, u64>, BTreeMap<Block, u64>) = Default::default();
-    let add = |table: &mut BTreeMap<Block, u64>, block: Block, count: u64| {
-        let sum = table.entry(block).or_default();
-        *sum = sum.saturating_add(count);
-    };
-    for profile in &func.profiles {
-        if let Profile::Edge(edges) = profile {
-            for &(source, target, count) in edges {
-                add(&mut from, source, count);
-                add(&mut into, target, count);
-            }
-        }
-    }
-    if from.is_empty() {
-        let paths =
-            func.profiles.iter().filter_map(|it| if let Profile::Path(paths) = it { Some(paths) } else { None });
-        for (path, count) in paths.flatten() {
-            path.iter().for_each(|&block| add(&mut from, block, *count));
-        }
-    }
-    // Control leaves a block as often as it enters it, except where it begins or ends.
-    let mut counts = BTreeMap::new();
-    for (block, count) in into.into_iter().chain(from) {
-        let most: &mut u64 = counts.entry(block).or_default();
-        *most = (*most).max(count);
-    }
-    counts
+    DeclaredEdges::of(func).executions()
 }

@@ -1,4 +1,4 @@
-//! How far above its block a check can be placed, if what computes its registers moves up with it.
+//! Highest place for a check above its block, to which what computes its registers moves with it.
 //!
 //! ```text
 //! n1: a = …; b = …                   n1: a = …; b = …; s = mul.sat.f32 a, b       check of s
@@ -18,7 +18,7 @@
 //! Sound: only pure instructions without a guard move, which touch no memory and cannot fail, and
 //! only if their registers are read nowhere but where they have been written there. So no
 //! instruction reads the registers between the two places. More lanes than before may compute them,
-//! and the vote asks all of these.
+//! and all of these take part in the vote.
 //!
 //! A path that leaves in between pays for the moved instructions; both versions do, and the
 //! region's time is counted without them. How often the register is zero at the new place is not
@@ -34,21 +34,20 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 
+use super::costs::ROUNDING;
 use super::facts::Facts;
 use crate::compact_sort::CompactSort;
 use crate::flow::{Definition, Value};
 use crate::ir::{Block, Inst, Op, Reg};
 
-/// A candidate that needs more instructions to move is not hoisted further.
+/// A candidate that needs more instructions to move is not hoisted further up.
 const MOST_MOVED: usize = 16;
-/// No more dominators are tried.
+/// Dominators of the candidate's block that are tried at most.
 const MOST_DOMINATORS: usize = 32;
-/// Relative difference of frequencies that rounding may cause.
-const ROUNDING: f64 = 1e-9;
 
 /// Place of a check above its block, and the instructions that move there.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Hoist {
+pub(super) struct HoistedPlace {
     pub block: Block,
     /// Instructions that move there, in their order there.
     pub insts: Vec<Inst>,
@@ -78,7 +77,7 @@ impl<'a> Hoisting<'a> {
 
     /// The highest place for a check of values that are written in one block, if there is one above
     /// it.
-    pub fn hoist(&self, zeros: &[Value]) -> Option<Hoist> {
+    pub fn hoist(&self, zeros: &[Value]) -> Option<HoistedPlace> {
         let Facts { func, values, dominators, loops, .. } = self.facts;
         let writer = |&value: &Value| values.definition(value).inst();
         let home = func.inst_block(zeros.iter().find_map(writer)?)?;
@@ -96,7 +95,7 @@ impl<'a> Hoisting<'a> {
 
     /// Instructions that have to move so that values can be checked at the end of a block. None
     /// where one cannot.
-    fn moved_to(&self, zeros: &[Value], block: Block) -> Option<Hoist> {
+    fn moved_to(&self, zeros: &[Value], block: Block) -> Option<HoistedPlace> {
         let Facts { func, values, dominators, cfg, .. } = self.facts;
         let ends_plainly = matches!(func.insts[func.terminator(block)?].opcode.op, Op::Br | Op::BrIf | Op::Switch);
         let (mut insts, mut needs): (Vec<Inst>, Vec<Inst>) = (Vec::new(), Vec::new());
@@ -123,7 +122,7 @@ impl<'a> Hoisting<'a> {
             let block = func.inst_block(inst);
             (block.map(|block| cfg.position(block)), self.facts.place(inst))
         });
-        Some(Hoist { block, insts, needs })
+        Some(HoistedPlace { block, insts, needs })
     }
 
     /// May an instruction be elsewhere, as long as it reads the same values and comes before all

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! #  Registers  P     P_ind  T_R    T_S  T_check  T_δ     verdict
-//! 1  a1         80 %  80 %   812.0  1.0  9.2      −630.2  gains most: 630.2 cycles
-//! 3  c          –     80 %   not estimated                is zero because a1 is
+//! 1  a1         80 %  80 %   812.0  1.0  9.2      −639.6  a1 is zero in 80 % of warps: …
+//! 3  c          80 %  80 %   –      –    –        –       c is zero because a1 is, …
 //! ```
 //!
 //! Figures and verdicts are those of [`survey`], hence of the pass itself.
@@ -16,7 +16,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use super::survey::{Effect, Estimate, Survey, Surveyed, survey};
+use super::remarks::listed;
+use super::survey::{Effect, Opportunity, Survey, Surveyed, survey};
 use crate::compact_sort::CompactSort;
 use crate::inspect::{
     Anchor, Cell, Column, ColumnKind, Inspection, Key, Look, Mark, Note, Request, Row, Table, Verdict,
@@ -44,7 +45,7 @@ const FIGURES: [(&str, &str, &str, &str); 10] = [
         "P",
         "ind",
         "probability",
-        "The same if the registers are independent: the product of theirs. The pass decides by it",
+        "Product of the registers' probabilities, which is right if they are independent. The pass decides by it",
     ),
     (
         "T",
@@ -106,7 +107,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
             columns: columns(),
             rows,
             left_out: candidates.len().saturating_sub(MOST_CANDIDATES),
-            left_out_words: "more, of lower probability".into(),
+            left_out_words: "more, further down in this order".into(),
             empty: "there is none".into(),
             choice: CANDIDATE.into(),
         }]),
@@ -128,8 +129,8 @@ fn candidate_of(event: &Event) -> Option<u32> {
 /// The next transformation first, then by gain; those without an estimate by their probability.
 fn order(a: &Surveyed, b: &Surveyed, best: Option<u32>) -> Ordering {
     let key = |candidate: &Surveyed| {
-        let loss = candidate.estimate.as_ref().map_or(f64::INFINITY, |estimate| estimate.t_delta);
-        (Some(candidate.number) != best, !candidate.passes, loss, -candidate.probability)
+        let loss = candidate.estimate.as_ref().map_or(f64::INFINITY, |estimate| estimate.t_delta());
+        (Some(candidate.number) != best, !candidate.is_good, loss, -candidate.probability)
     };
     let ((a_other, a_fails, a_loss, a_unlikely), (b_other, b_fails, b_loss, b_unlikely)) = (key(a), key(b));
     let by_figures = a_loss.total_cmp(&b_loss).then(a_unlikely.total_cmp(&b_unlikely));
@@ -143,8 +144,7 @@ fn lead(func: &Function, candidates: &[Surveyed], has_profile: bool, best: Optio
     }
     match candidates.iter().find(|candidate| Some(candidate.number) == best) {
         Some(next) => {
-            let names: Vec<String> = registers(func, next).map(|name| format!("`{name}`")).collect();
-            let (number, names) = (next.number, names.join(" and "));
+            let (number, names) = (next.number, listed(registers(func, next)));
             format!("Next, `azp` transforms for candidate {number}, {names}: step forward.")
         }
         None if round == 1 => "No candidate is good enough: `azp` changes nothing.".into(),
@@ -185,7 +185,7 @@ fn row(func: &Function, candidate: &Surveyed, best: Option<u32>, chosen: Option<
         is_choosable: candidate.estimate.is_some(),
         is_chosen: chosen == Some(number),
         verdict: Some(Verdict {
-            is_good: candidate.passes,
+            is_good: candidate.is_good,
             rule: candidate.rule.into(),
             sentence: format!("{}.", candidate.verdict),
         }),
@@ -194,7 +194,7 @@ fn row(func: &Function, candidate: &Surveyed, best: Option<u32>, chosen: Option<
     }
 }
 
-fn figures(it: &Estimate) -> Vec<Cell> {
+fn figures(it: &Opportunity) -> Vec<Cell> {
     let cycles = |value: f64| Cell::number(value, format!("{value:.1}").replace('-', "−"));
     let count = |value: usize| Cell::number(value as f64, value.to_string());
     let speed_up = |su: f64| Cell::number(su, format!("{su:.3}").replace('-', "−"));
@@ -202,11 +202,11 @@ fn figures(it: &Estimate) -> Vec<Cell> {
         cycles(it.t_region),
         cycles(it.t_special),
         cycles(it.t_check),
-        cycles(it.t_delta),
-        it.speed_up.map_or_else(Cell::none, speed_up),
-        speed_up(it.threshold),
+        cycles(it.t_delta()),
+        it.speed_up().map_or_else(Cell::none, speed_up),
+        speed_up(it.threshold()),
         count(it.memory_killed),
-        count(it.blocks),
+        count(it.blocks()),
     ])
 }
 
@@ -216,7 +216,7 @@ fn probability(value: f64) -> Cell {
     Cell::number(value, format!("{} %", text.strip_suffix(".0").unwrap_or(&text)))
 }
 
-/// The look of each instruction that the candidate has to do with.
+/// The look of each instruction that writes the candidate or is in its region.
 fn looks(effect: &Effect) -> BTreeMap<Inst, Look> {
     let of = |insts: &'_ [Inst], look: Look| insts.iter().map(move |&inst| (inst, look)).collect::<Vec<_>>();
     let groups = [

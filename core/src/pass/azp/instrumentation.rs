@@ -36,9 +36,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use smallvec::SmallVec;
 
-use super::candidates::{Scalar, scalars};
+use super::candidates::numbered;
 use super::facts::Facts;
-use super::simplification::{has_zero_comparison, has_zero_test, is_predicate, zero_test};
+use super::zero_test::{can_compare, can_test, is_predicate, make_zero_test};
 use crate::compact_sort::CompactSort;
 use crate::edit::Rewrite;
 use crate::flow::Elements;
@@ -63,7 +63,7 @@ pub(super) struct Counted {
 }
 
 /// The candidates that are counted, in the order of the text.
-pub(super) fn counted(facts: &Facts<'_>) -> Vec<Counted> {
+pub(super) fn find_counted(facts: &Facts<'_>) -> Vec<Counted> {
     let Facts { func, values, .. } = facts;
     let mut writes: BTreeMap<(Inst, Reg), Write> = BTreeMap::new();
     func.for_each_write(|inst, write| {
@@ -74,8 +74,8 @@ pub(super) fn counted(facts: &Facts<'_>) -> Vec<Counted> {
         // A register that is overwritten before the last is written, or a guard of itself, cannot
         // be tested.
         let data = &func.insts[last];
-        let is_there = |&value: &_| values.after(func, last, values.reg(value)) == Some(value);
-        if !group.iter().all(is_there) || data.guard.is_some_and(|guard| data.dsts.contains(&guard.reg)) {
+        let is_there = group.iter().all(|&value| facts.is_held_after(last, value));
+        if !is_there || data.guard.is_some_and(|guard| data.dsts.contains(&guard.reg)) {
             return None;
         }
         let name = |&value: &_| {
@@ -86,14 +86,11 @@ pub(super) fn counted(facts: &Facts<'_>) -> Vec<Counted> {
         let names = group.iter().map(name).collect::<Option<Vec<String>>>()?;
         Some(Counted { number, last, regs: group.iter().map(|&value| values.reg(value)).collect(), names })
     };
-    let alone: Vec<(u32, Elements)> =
-        scalars(facts).map(|Scalar { number, value, .. }| (number, core::iter::once(value).collect())).collect();
-    let vectors = (alone.len() as u32 + 1..).zip(facts.vectors());
     let mut found: Vec<Counted> = Vec::new();
-    for (number, mut group) in alone.into_iter().chain(vectors) {
+    for (number, mut group) in numbered(facts) {
         let is_vector = group.len() > 1;
         // A predicate is in no vector.
-        let is_counted = if is_vector { has_zero_comparison } else { has_zero_test };
+        let is_counted = if is_vector { can_compare } else { can_test };
         group.retain(|value| is_counted(func, values.reg(*value)));
         if group.len() > usize::from(is_vector) {
             found.extend(counted(number, &group));
@@ -111,31 +108,20 @@ pub(super) fn instrument(view: &mut View<'_>, counted: &[Counted]) {
     let Some(entry) = view.func().entry_block().filter(|_| !counted.is_empty()) else { return };
     let module = view.module();
     let stem = format!("{}_zeros", view.func().name);
-    if let Some(counters) = counters_of(module, view.func(), &stem) {
-        let message = format!("`{counters}` counts zeros already, and counting the counting would tell nothing");
+    if let Some(counters) = find_counters(module, view.func(), &stem) {
+        let message = format!("`{counters}` counts zeros already; its own instructions are not counted");
         return view.miss(|_| Remark::missed("instrumented", entry, message));
     }
     let name = fresh_name(module, view.func(), &stem);
-    let data = GlobalData {
-        addresses: Vec::new(),
-        reference: None,
-        name: name.clone(),
-        space: Space::Global,
-        ty: Type::U64,
-        len: 2 * counted.len() as u32,
-        init: None,
-        comments: Comments::default(),
-        declaration: None,
-        span: Span::default(),
-    };
     let mut rewrite = view.rewrite(|_| {
         let message = format!(
-            "`{name}` counts for {} candidates how often a warp writes them, and how often zero",
-            counted.len()
+            "`{name}` counts for {} candidate{} how often a warp writes each, and how often zero",
+            counted.len(),
+            if counted.len() == 1 { "" } else { "s" }
         );
         Remark::applied("counters", entry, message).with("counters", Fact::Count(2 * counted.len() as u64))
     });
-    let global = rewrite.create_global(module, data);
+    let global = rewrite.create_global(module, counters(name.clone(), 2 * counted.len() as u32));
     rewrite.finish();
 
     let mut counters_after: BTreeMap<Inst, Vec<usize>> = BTreeMap::new();
@@ -156,6 +142,22 @@ pub(super) fn instrument(view: &mut View<'_>, counted: &[Counted]) {
                 count(&mut rewrite, at, it, (global, counter), &mut leader);
             }
         }
+    }
+}
+
+/// A global of so many counters.
+fn counters(name: String, len: u32) -> GlobalData {
+    GlobalData {
+        addresses: Vec::new(),
+        reference: None,
+        name,
+        space: Space::Global,
+        ty: Type::U64,
+        len,
+        init: None,
+        comments: Comments::default(),
+        declaration: None,
+        span: Span::default(),
     }
 }
 
@@ -184,15 +186,7 @@ fn count(
     (global, counter): (Global, usize),
     leader: &mut Option<Reg>,
 ) {
-    let first = *leader.get_or_insert_with(|| {
-        let here = put(rewrite, at, Opcode::untyped(Op::Activemask), Type::B32, []);
-        let mut computed = |op: Op, ty: Type, args: [Operand; 2]| put(rewrite, at, Opcode::new(op, ty), ty, args);
-        let own = computed(Op::Shl, Type::B32, [Operand::Const(1), Operand::Special(Special::Laneid)]);
-        let before = computed(Op::Sub, Type::U32, [Operand::Reg(own), Operand::Const(1)]);
-        let others = computed(Op::And, Type::B32, [Operand::Reg(here), Operand::Reg(before)]);
-        let is_zero = Opcode::setp(Cmp::Eq, Type::U32);
-        put(rewrite, at, is_zero, Type::Pred, [Operand::Reg(others), Operand::Const(0)])
-    });
+    let first = *leader.get_or_insert_with(|| find_leader(rewrite, at));
     let pred = |op: Op| Opcode::new(op, Type::Pred);
     let mut holds: Option<Reg> = None;
     for &reg in &it.regs {
@@ -202,7 +196,7 @@ fn count(
             continue;
         }
         let next = rewrite.create_temporary(Type::Pred);
-        let Some(test) = zero_test(rewrite.func(), next, reg, holds) else { return };
+        let Some(test) = make_zero_test(rewrite.func(), next, reg, holds) else { return };
         rewrite.insert(at, test);
         holds = Some(next);
     }
@@ -229,6 +223,16 @@ fn count(
     }
 }
 
+/// Inserts the instructions that find the first active lane. Gives the predicate that holds there.
+fn find_leader(rewrite: &mut Rewrite<'_, '_>, at: Place) -> Reg {
+    let here = put(rewrite, at, Opcode::untyped(Op::Activemask), Type::B32, []);
+    let mut computed = |op: Op, ty: Type, args: [Operand; 2]| put(rewrite, at, Opcode::new(op, ty), ty, args);
+    let own = computed(Op::Shl, Type::B32, [Operand::Const(1), Operand::Special(Special::Laneid)]);
+    let before = computed(Op::Sub, Type::U32, [Operand::Reg(own), Operand::Const(1)]);
+    let others = computed(Op::And, Type::B32, [Operand::Reg(here), Operand::Reg(before)]);
+    put(rewrite, at, Opcode::setp(Cmp::Eq, Type::U32), Type::Pred, [Operand::Reg(others), Operand::Const(0)])
+}
+
 /// Inserts an instruction. Gives the new register that it writes.
 fn put(
     rewrite: &mut Rewrite<'_, '_>,
@@ -242,12 +246,15 @@ fn put(
     reg
 }
 
-/// The global in which a function counts zeros, if it does.
-fn counters_of<'m>(module: &'m Module, func: &Function, stem: &str) -> Option<&'m str> {
+/// The global in which a function counts zeros, by a name as [`fresh_name`] gives it, if it does.
+fn find_counters<'m>(module: &'m Module, func: &Function, stem: &str) -> Option<&'m str> {
     let mut insts = func.block_order().flat_map(|block| func.block_insts(block)).map(|inst| &func.insts[inst]);
     insts.find_map(|data| match data.address()?.base {
         AddressBase::Symbol(Symbol::Global(global)) if data.opcode.op == Op::Red => {
-            Some(module.globals.get(global)?.name.as_str()).filter(|name| name.starts_with(stem))
+            let name = module.globals.get(global)?.name.as_str();
+            let rest = name.strip_prefix(stem)?;
+            let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+            Some(name).filter(|_| rest.is_empty() || rest.strip_prefix('_').is_some_and(is_number))
         }
         _ => None,
     })

@@ -23,8 +23,8 @@
 //! 5. Transform for the candidate that gains most (`transformation`, `profiles`).
 //! 6. Begin again (`round`), since one transformation may open the next, until no candidate passes
 //!    or `xform_limit` is reached. Estimates of unchanged code are kept (`estimate_cache`). With
-//!    `heuristic=oracle` the launch is run after each transformation, and one that does not help is
-//!    undone (`oracle`).
+//!    `heuristic=oracle` the launch is run after each transformation of a sequence, and the part
+//!    of it after which the launch was fastest is kept (`oracle`).
 //!
 //! With `instrument` the pass specialises nothing: the program then counts zeros, as a profile does
 //! (`instrumentation`).
@@ -35,11 +35,12 @@
 //! Without the licence float candidates are refused, and so is the pass where there are no others.
 //!
 //! Cost: linear in the function for each round, by a limit on the sum of the slices (`round`);
-//! there are at most `xform_limit` rounds and one more. Limits: a candidate changes at most 4,096
-//! instructions in 512 blocks and copies at most 256; the remark `too-large` says where a limit was
-//! reached. A check that needs more than 512 instructions of its block stays after them. Running
-//! the pass again finds nothing more, unless a limit was reached; that of `xform_limit` the remark
-//! `limit` says.
+//! there are at most `xform_limit` rounds and one more. Limits: a candidate makes at most 4,096
+//! instructions constant, simpler or unreachable, in at most 512 blocks, and copies at most 256
+//! blocks (remark `too-large`); the estimates of a round share a number of steps (remark
+//! `out-of-steps`). A check that needs more than 512 instructions of its block stays after them.
+//! Running the pass again finds nothing more, unless a limit was reached, `xform_limit` included
+//! (remark `limit`).
 //!
 //! Source: M. Stephenson and R. Rangan, AZP: automatic specialization for zero values in gaming
 //! applications, 2020.
@@ -69,6 +70,7 @@ pub mod survey;
 mod table;
 mod transformation;
 mod zero_profile;
+mod zero_test;
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -79,12 +81,13 @@ use crate::view::View;
 use candidates::WhyNot;
 use estimate_cache::EstimateCache;
 use facts::Facts;
-use instrumentation::{counted, instrument};
-use remarks::{applied, miss_profile, on_simulated, tell_answer, tell_refusals};
+use instrumentation::{find_counted, instrument};
+use oracle::MOST_INSTRUCTIONS;
+use remarks::{add_cycles, applied, miss_profile, miss_refused, miss_unhelpful, not_estimated};
 use round::{Choice, Round};
 use rules::Rules;
 
-/// See the file's head.
+/// The pass.
 pub struct Azp;
 
 impl Pass for Azp {
@@ -148,7 +151,7 @@ impl Pass for Azp {
             Knob {
                 name: "machine",
                 kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
-                help: "whose issue costs and latencies are counted",
+                help: "machine whose issue costs and latencies are counted",
             },
             Knob {
                 name: "warps",
@@ -166,21 +169,16 @@ impl Pass for Azp {
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let rules = Rules::new(view, settings);
         if settings.knobs.switch("instrument") {
-            count_zeros(view, &rules);
+            let counted = find_counted(&Facts::new(view, &rules));
+            instrument(view, &counted);
             return Ok(());
         }
         match (u32::try_from(settings.knobs.integer("candidate")), settings.knobs.choice("heuristic")) {
             (Ok(number @ 1..), _) => transform_for(view, &rules, number),
-            (_, "oracle") => transform_as_answered(view, &rules),
+            (_, "oracle") => transform_as_tried(view, &rules),
             _ => transform_best(view, &rules),
         }
     }
-}
-
-/// Lets the function count the zeros of its candidates.
-fn count_zeros(view: &mut View<'_>, rules: &Rules) {
-    let counted = counted(&Facts::new(view, rules.costs, rules.fast_math));
-    instrument(view, &counted);
 }
 
 /// Transforms for the best candidate, again and again.
@@ -207,19 +205,27 @@ fn transform_for(view: &mut View<'_>, rules: &Rules, number: u32) -> Result<(), 
         return Ok(());
     };
     if round.judged.iter().all(|judged| judged.candidate.number != number) {
-        return Err(PassError { message: format!("there is no candidate {number} that is zero often enough") });
+        let other = round.not_estimated.iter().find(|(candidate, _)| candidate.number == number);
+        let message = match other {
+            Some((candidate, why)) => {
+                let reason = not_estimated(view.func(), rules, candidate, *why).message;
+                format!("candidate {number} has no estimate: {reason}")
+            }
+            None => format!("no profile declares how often candidate {number} is zero, if there is one"),
+        };
+        return Err(PassError { message });
     }
     round.transform(view, |func, judged| applied(func, judged, 1));
     Ok(())
 }
 
-/// Transforms for the candidates that the oracle keeps.
-fn transform_as_answered(view: &mut View<'_>, rules: &Rules) -> Result<(), PassError> {
+/// Transforms for the candidates that the oracle has kept.
+fn transform_as_tried(view: &mut View<'_>, rules: &Rules) -> Result<(), PassError> {
     // If the estimate takes nothing, nothing is run.
     let mut cache = EstimateCache::default();
     let first = Round::new(view, rules, &mut cache, 1, &Choice::BestBut(&BTreeSet::new()));
     let mut answer = match first.is_some_and(|first| first.plan.is_some()) {
-        true => oracle::ask(view.module(), view.func(), rules)?,
+        true => oracle::try_transformations(view.module(), view.func(), rules, MOST_INSTRUCTIONS)?,
         false => oracle::Answer::default(),
     };
     for number in 1.. {
@@ -227,10 +233,10 @@ fn transform_as_answered(view: &mut View<'_>, rules: &Rules) -> Result<(), PassE
         let choice = next.as_ref().map_or(Choice::Nothing, |(writes, _)| Choice::Only(writes));
         let Some(round) = round_with_remarks(view, rules, &mut cache, number, &choice)? else { break };
         let Some((_, simulated)) = next else {
-            tell_answer(view, rules, &round, &answer);
+            miss_unhelpful(view, rules, &round, &answer);
             break;
         };
-        round.transform(view, |func, judged| on_simulated(applied(func, judged, number), simulated));
+        round.transform(view, |func, judged| add_cycles(applied(func, judged, number), simulated));
     }
     Ok(())
 }
@@ -249,12 +255,15 @@ fn round_with_remarks(
         }
         return Ok(None);
     };
-    let is_nothing_left = number == 1 && round.judged.is_empty() && round.too_large.is_empty();
-    if is_nothing_left && round.filtered.iter().any(|filtered| filtered.why == WhyNot::NeedsLicence) {
+    let mut reasons = round.not_estimated.iter().map(|&(_, why)| why);
+    let is_without_candidate = number == 1
+        && round.judged.is_empty()
+        && reasons.clone().all(|why| why != WhyNot::Checked && !why.is_of_estimate());
+    if is_without_candidate && reasons.any(|why| why == WhyNot::NeedsLicence) {
         let message =
             "`azp` needs the fast-math licence: it takes x * 0.0 to be 0.0, and there are only float candidates";
         return Err(PassError { message: message.to_string() });
     }
-    tell_refusals(view, rules, &round);
+    miss_refused(view, rules, &round);
     Ok(Some(round))
 }

@@ -1,13 +1,13 @@
 //! Figures of a candidate's estimate, and the verdict on them.
 //!
 //! ```text
-//! T_R      cycles of the region as it is           gain = T_R - (P · T_S + (1 - P) · T_R + T_check)
-//! T_S      cycles of what is left if it is zero    su   = (T_R - T_S - T_check) / T_R
-//! T_check  cycles of comparison, vote and branch   su_thresh = e^(-|S| / (50 + 10 · MemKilled))
+//! T_R      cycles of the region as it is          gain = T_R - (P · T_S + (1 - P) · T_R + T_check)
+//! T_S      cycles of what is left if it is zero   su   = (T_R - T_S - T_check) / T_R
+//! T_check  cycles of comparison, vote and branch  su_thresh = e^(-|S| / (50 + 10 · MemKilled))
 //! ```
 //!
 //! As printed, T_δ is T_AZP - T_R, which is negative for a gain, and `su < su_thresh` prefers the
-//! worse of two candidates. The text asks for a gain of 25 cycles, and for more speed-up the more
+//! worse of two candidates. The text requires a gain of 25 cycles, and more speed-up the more
 //! blocks are copied, less so the more memory operations are removed. So the rule is: gain > 25,
 //! and the remaining share of the region's time, (T_S + T_check) / T_R, is below su_thresh, which
 //! moves in every variable as the text says. `printed` and `expected` (with P inside su) are there
@@ -21,7 +21,8 @@ use crate::ir::{Block, Inst};
 
 /// A copied block whose instructions after the last one that gains are not copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Tail {
+pub struct Tail {
+    /// The block.
     pub block: Block,
     /// The first instruction that is not copied.
     pub first: Inst,
@@ -29,7 +30,7 @@ pub(super) struct Tail {
 
 /// The estimate of a candidate. Times are in cycles for each run of the function by a warp.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Opportunity {
+pub struct Opportunity {
     /// Block of the check.
     pub head: Block,
     /// The first instruction after the check. What the check needs, of those after it, comes
@@ -50,10 +51,10 @@ pub(super) struct Opportunity {
     pub t_check: f64,
     /// MemKilled.
     pub memory_killed: usize,
-    /// Instructions that are removed or become constants.
-    pub killed: usize,
-    /// Would lanes part before an instruction that depends on who is with it, or meet earlier?
-    pub parts_lanes: bool,
+    /// Does any instruction become cheaper, or read less?
+    pub is_simpler: bool,
+    /// Would a convergent instruction execute with other lanes than before?
+    pub is_unconvergent: bool,
 }
 
 /// Formula that decides.
@@ -70,13 +71,15 @@ pub(super) enum ThresholdRule {
 /// Reason why a candidate is not transformed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Refusal {
-    /// Nothing in the region changes.
+    /// Nothing in the region becomes cheaper.
     NothingGained,
+    /// The profile declares that the region never runs.
+    NeverRuns,
     /// It gains too little, or loses.
     Gain,
     /// It gains too little for its size.
     Threshold,
-    /// Lanes would part that have to be together.
+    /// A convergent instruction would execute with other lanes than before.
     Convergent,
 }
 
@@ -122,9 +125,12 @@ impl Opportunity {
     }
 
     /// Is it transformed for?
-    pub fn verdict(&self, rule: ThresholdRule, min_cycles: f64) -> Result<(), Refusal> {
-        let Some(speed_up) = self.speed_up().filter(|_| self.killed > 0) else { return Err(Refusal::NothingGained) };
-        if self.parts_lanes {
+    pub(super) fn verdict(&self, rule: ThresholdRule, min_cycles: f64) -> Result<(), Refusal> {
+        if !self.is_simpler {
+            return Err(Refusal::NothingGained);
+        }
+        let Some(speed_up) = self.speed_up() else { return Err(Refusal::NeverRuns) };
+        if self.is_unconvergent {
             return Err(Refusal::Convergent);
         }
         let (gains, passes) = match rule {

@@ -35,15 +35,15 @@ use super::estimate_cache::EstimateCache;
 use super::round::{Choice, Round};
 use super::rules::Rules;
 use crate::derive::launch_under;
-use crate::ir::{Func, FuncKind, Function, Module};
+use crate::ir::{Func, FuncKind, Function, Launch, Module};
 use crate::machine::Machine;
 use crate::pass::PassError;
-use crate::sim::{Progress, Settings, SimError, Simulation};
+use crate::sim::{ErrorKind, Progress, Settings, SimError, Simulation};
 use crate::trace::{NoTrace, Remark};
 use crate::view::{Analyses, View};
 
-/// No more runs are made after that many instructions of warps.
-const MOST_INSTRUCTIONS: u64 = 100_000_000;
+/// Instructions of warps after which no more runs are made.
+pub(super) const MOST_INSTRUCTIONS: u64 = 100_000_000;
 
 /// Cycles of all launches, before and after a transformation; none after it where the launch fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,15 +63,24 @@ pub(super) struct Answer {
     pub is_cut_off: bool,
 }
 
-/// Tries the transformations of a function. `module` is its program, in which it may be missing.
-pub(super) fn ask(module: &Module, func: &Function, rules: &Rules) -> Result<Answer, PassError> {
-    let mut trial = Trial::new(module, func)?;
+/// Tries the transformations of a function with at most so many instructions of warps. `module` is
+/// its program, where an empty function may have its place while the function is changed.
+pub(super) fn try_transformations(
+    module: &Module,
+    func: &Function,
+    rules: &Rules,
+    most_instructions: u64,
+) -> Result<Answer, PassError> {
+    let mut trial = Trial::new(module, func, most_instructions)?;
     let mut answer = Answer::default();
     let mut kept = func.clone();
     let failed = |error: SimError| PassError {
         message: format!("`azp.heuristic=oracle` runs the launch, and the program fails as it is: {error}"),
     };
-    let mut fastest = trial.cycles(&kept, rules.costs.machine).map_err(failed)?;
+    let mut fastest = match trial.cycles(&kept, rules.costs.machine) {
+        Err(error) if error.kind == ErrorKind::Fuel => return Ok(Answer { is_cut_off: true, ..answer }),
+        cycles => cycles.map_err(failed)?,
+    };
     // Refused since something was kept last.
     let mut refused = BTreeMap::new();
     loop {
@@ -81,7 +90,7 @@ pub(super) fn ask(module: &Module, func: &Function, rules: &Rules) -> Result<Ans
         for (_, func) in &sequence {
             cycles.push(trial.cycles(func, rules.costs.machine).ok());
         }
-        if trial.is_out_of_instructions() {
+        if trial.instructions_left == 0 {
             answer.is_cut_off = true;
             break;
         }
@@ -110,13 +119,13 @@ struct Trial {
     module: Module,
     /// The function's place in it.
     place: Func,
-    /// Kernels to run: the kernel itself, or those that call the function.
-    kernels: Vec<Func>,
+    /// Kernels to run, with their launches: the kernel itself, or those that call the function.
+    launches: Vec<(Func, Launch)>,
     instructions_left: u64,
 }
 
 impl Trial {
-    fn new(module: &Module, func: &Function) -> Result<Trial, PassError> {
+    fn new(module: &Module, func: &Function, instructions_left: u64) -> Result<Trial, PassError> {
         let mut module = module.clone();
         // While a function is changed, it is not in its module, where an empty one keeps its place.
         let is_place = |(_, other): &(Func, &Function)| other.name == func.name || other.name.is_empty();
@@ -128,22 +137,19 @@ impl Trial {
             let message = format!("`azp.heuristic=oracle` runs kernels, and none calls `{}`", func.name);
             return Err(PassError { message });
         }
-        Ok(Trial { module, place, kernels, instructions_left: MOST_INSTRUCTIONS })
-    }
-
-    fn is_out_of_instructions(&self) -> bool {
-        self.instructions_left == 0
+        // A launch that is not declared is derived once, from the unchanged program.
+        let launch = |kernel: Func| launch_under(&module, &module.funcs[kernel], &Settings::default());
+        let launches = kernels.into_iter().map(|kernel| (kernel, launch(kernel))).collect();
+        Ok(Trial { module, place, launches, instructions_left })
     }
 
     /// Cycles of all launches together with the function as it is here.
     fn cycles(&mut self, func: &Function, machine: Machine) -> Result<u64, SimError> {
         self.module.funcs[self.place] = func.clone();
         let mut sum = 0u64;
-        for &kernel in &self.kernels {
+        for (kernel, launch) in &self.launches {
             let settings = Settings { fuel: self.instructions_left, ..Settings::default() };
-            let body = &self.module.funcs[kernel];
-            let launch = launch_under(&self.module, body, &settings);
-            let mut simulation: Simulation = Simulation::new(&self.module, kernel, &launch, &settings, machine)?;
+            let mut simulation: Simulation = Simulation::new(&self.module, *kernel, launch, &settings, machine)?;
             loop {
                 match simulation.run(u64::MAX) {
                     Ok(Progress::Running) => {}
@@ -191,19 +197,50 @@ impl Trial {
 
 /// The kernel itself, or the kernels from which calls lead to a function.
 fn callers(module: &Module, func: Func) -> Vec<Func> {
-    let mut reached = BTreeSet::from([func]);
-    loop {
-        let before = reached.len();
-        for (caller, body) in &module.funcs {
-            let mut calls = body.block_order().flat_map(|block| body.block_insts(block));
-            let leads = |inst| body.insts[inst].callee().is_some_and(|callee| reached.contains(&callee.func));
-            if !reached.contains(&caller) && calls.any(leads) {
-                reached.insert(caller);
-            }
-        }
-        if reached.len() == before {
-            break;
+    let mut callers_of: BTreeMap<Func, Vec<Func>> = BTreeMap::new();
+    for (caller, body) in &module.funcs {
+        let insts = body.block_order().flat_map(|block| body.block_insts(block));
+        let callees = insts.filter_map(|inst| body.insts[inst].callee());
+        callees.for_each(|callee| callers_of.entry(callee.func).or_default().push(caller));
+    }
+    let (mut reached, mut open) = (BTreeSet::new(), Vec::from([func]));
+    while let Some(next) = open.pop() {
+        if reached.insert(next) {
+            open.extend(callers_of.get(&next).into_iter().flatten());
         }
     }
     reached.into_iter().filter(|&func| module.funcs[func].kind == FuncKind::Kernel).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::FuncKind;
+    use crate::pass::find;
+    use crate::text::parse;
+
+    const SOURCE: &str = "kernel k(x: ptr.global restrict, y: ptr.global restrict) {
+entry:
+    i = mov.u32 %tid
+    k = ld.global.u32 x[i]
+    w = work.u32 900, i
+    r = mul.u32 w, k
+    st.global.u32 y[i], r
+    ret
+    profile zero { entry.k: 1.0 }
+}
+";
+
+    #[test]
+    fn answer_is_cut_off_where_launch_is_too_long() {
+        let module = parse(SOURCE).module;
+        let mut func = module.funcs.values().find(|func| func.kind == FuncKind::Kernel).expect("a kernel").clone();
+        let mut silent = NoTrace;
+        let view = View::new(&module, &mut func, &mut silent, Analyses::default());
+        let rules = Rules::new(&view, &find("azp").expect("the pass").default_settings());
+        let tried = |most| try_transformations(&module, view.func(), &rules, most).expect("an answer");
+        let (short, long) = (tried(3), tried(1_000_000));
+        assert_eq!((short.is_cut_off, short.kept.len()), (true, 0));
+        assert_eq!((long.is_cut_off, long.refused.len()), (false, 1), "the derived launch has no zeros");
+    }
 }

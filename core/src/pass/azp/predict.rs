@@ -12,6 +12,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::remarks::{listed, verb};
 use crate::inspect::Prediction;
 use crate::ir::{Function, Inst, Op, Operand, Reg};
 use crate::pass::InspectedPosition;
@@ -65,11 +66,13 @@ fn prediction(remark: &Remark) -> Option<Prediction> {
         _ => None,
     };
     let Some(Fact::Words(registers)) = fact("registers") else { return None };
-    let names: Vec<String> = registers.iter().map(|name| format!("`{name}`")).collect();
     let (t_region, t_special, t_check) = (number("t_region")?, number("t_special")?, number("t_check")?);
-    let verb = if names.len() == 1 { "is" } else { "are" };
     Some(Prediction {
-        condition: format!("{} {verb} zero in all lanes", names.join(" and ")),
+        condition: format!(
+            "{} {} zero in all lanes",
+            listed(registers.iter().map(String::as_str)),
+            verb(registers.len())
+        ),
         source: "equation 5".into(),
         figures: format!("T_R {t_region:.1}, T_S {t_special:.1}, T_check {t_check:.1}"),
         branches: Vec::new(),

@@ -30,7 +30,7 @@ pub(super) struct Versions {
     pub probability: f64,
     /// The copies of `rest` and of the blocks of the region.
     pub copies: BTreeMap<Block, Block>,
-    /// Successors of the region, and of `rest`, that are not copied.
+    /// The tail of each block that was cut.
     pub tails: BTreeMap<Block, Block>,
     /// The one target that a copy has, by its original.
     pub goes: BTreeMap<Block, Block>,
@@ -89,7 +89,7 @@ impl Versions {
     }
 
     /// The block at whose end control leaves a block of the profile, if that is in the region.
-    fn end_of(&self, block: Block) -> Option<Block> {
+    fn slow_end(&self, block: Block) -> Option<Block> {
         if block == self.head { Some(self.rest) } else { Some(block).filter(|&block| self.is_inside(block)) }
     }
 
@@ -130,17 +130,17 @@ impl Versions {
 
     /// Adds the edges that replace `from -> to`, or the edge itself if it is outside.
     fn add_edges(&self, func: &Function, (from, to, count): (Block, Block, u64), found: &mut Vec<WarpEntry>) {
-        let mut add = |from, executions, to| found.push(WarpEntry::Edge { from, to, executions });
-        let Some(end) = self.end_of(from) else { return add(from, count, to) };
+        let mut add = |from, to, executions| found.push(WarpEntry::Edge { from, to, executions });
+        let Some(end) = self.slow_end(from) else { return add(from, to, count) };
         if let Some(&tail) = self.tails.get(&end) {
-            return add(tail, count, to);
+            return add(tail, to, count);
         }
         let (fast, slow) = self.split(count);
-        add(end, slow, to);
+        add(end, to, slow);
         let copy = self.copies[&end];
         let target = if self.is_inside(to) { self.copies[&to] } else { to };
         if !self.goes.contains_key(&end) && func.layout.has_block(copy) && func.successors(copy).contains(&target) {
-            add(copy, fast, target);
+            add(copy, target, fast);
         }
     }
 
@@ -152,7 +152,7 @@ impl Versions {
         found: &mut Vec<WarpEntry>,
     ) {
         let mut add = |block, executions, diverged| found.push(WarpEntry::Block { block, executions, diverged });
-        let Some(end) = self.end_of(block) else { return add(block, executions, diverged) };
+        let Some(end) = self.slow_end(block) else { return add(block, executions, diverged) };
         if block == self.head {
             add(block, executions, None);
         }
@@ -194,7 +194,7 @@ impl Versions {
         let mut is_in_region = path.first().is_some_and(|&first| self.is_inside(first));
         for &block in path {
             is_in_region = block == self.head || (is_in_region && self.is_inside(block));
-            let end = self.end_of(block).filter(|_| is_in_region);
+            let end = self.slow_end(block).filter(|_| is_in_region);
             if block == self.head || end.is_none() {
                 version.push(block);
             }

@@ -1,9 +1,9 @@
 //! Remarks of the pass: the gain of each transformation, and the reason of each refusal.
 //!
 //! ```text
-//! applied specialise   `r` is zero in 60 % of warps: without what is not needed then, 1.0 of 812.0 …
-//! missed  propagator   `c` is zero because `a1` is, which is a candidate itself
-//! missed  gain         specialising for `k` would gain 3.2 cycles of 40.0; 25 are asked for
+//! applied specialise   `r` is zero in 60 % of warps: without what is not needed then, 1.0 of …
+//! missed  propagator   `c` is zero because `a1` is, which is at least as likely
+//! missed  gain         specialising for `k` would gain 3.2 cycles of 40.0; `min_cycles` is 25
 //! ```
 //!
 //! Each remark carries the figures of its estimate, so that the reader can do the sum. A survey
@@ -13,19 +13,21 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::candidates::{Candidate, Filtered, WhyNot};
-use super::opportunity::Refusal;
+use super::candidates::{Candidate, WhyNot};
+use super::estimator::MOST_BLOCKS;
+use super::opportunity::{Refusal, ThresholdRule};
 use super::oracle::{Answer, Simulated};
 use super::round::{Judged, Round};
 use super::rules::Rules;
+use super::specialisation::{MOST_CHANGED, MOST_CHANGED_BLOCKS};
 use crate::ir::{Block, Function, Reg};
 use crate::trace::{Fact, Remark};
 use crate::view::View;
 
 impl Judged {
-    /// The figures of the estimate as details of a remark. Times are in cycles for each run by a
-    /// warp.
-    fn on(&self, func: &Function, remark: Remark, round: i64) -> Remark {
+    /// Adds the figures of the estimate as details of a remark. Times are in cycles for each run by
+    /// a warp.
+    fn add_figures(&self, func: &Function, remark: Remark, round: i64) -> Remark {
         let it = &self.opportunity;
         let remark = remark
             .at(self.candidate.last())
@@ -58,22 +60,26 @@ impl Judged {
     }
 }
 
-/// Registers in words.
-pub(super) fn named(func: &Function, regs: &[Reg]) -> String {
-    let names: Vec<String> = regs.iter().map(|&reg| format!("`{}`", func.regs[reg].name)).collect();
-    names.join(" and ")
+/// Names in words.
+pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<String>>().join(" and ")
 }
 
-/// Verb that agrees with these names.
-pub(super) fn verb(regs: &[Reg]) -> &'static str {
-    if regs.len() > 1 { "are" } else { "is" }
+/// Registers in words.
+fn named(func: &Function, regs: &[Reg]) -> String {
+    listed(regs.iter().map(|&reg| func.regs[reg].name.as_str()))
+}
+
+/// Verb that agrees with so many names.
+pub(super) fn verb(names: usize) -> &'static str {
+    if names > 1 { "are" } else { "is" }
 }
 
 /// Remark on the gain of specialising.
 pub(super) fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
     let it = &judged.opportunity;
     let regs = judged.candidate.regs();
-    let (verb, all) = (verb(&regs), if regs.len() > 1 { " all" } else { "" });
+    let (verb, all) = (verb(regs.len()), if regs.len() > 1 { " all" } else { "" });
     let hoisted = judged.hoist.as_ref().map(|hoist| {
         let (count, s) = (hoist.insts.len(), if hoist.insts.len() == 1 { "" } else { "s" });
         format!(
@@ -95,46 +101,61 @@ pub(super) fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
         it.gain(),
         hoisted.unwrap_or_default()
     );
-    judged.on(func, Remark::applied("specialise", it.head, message), round)
+    judged.add_figures(func, Remark::applied("specialise", it.head, message), round)
 }
 
-/// Why a candidate is not specialised for, in its figures.
+/// Remark on a candidate that does not pass, with its figures.
 pub(super) fn refused(func: &Function, rules: &Rules, judged: &Judged, why: Refusal, round: i64) -> Remark {
     let it = &judged.opportunity;
     let regs = judged.candidate.regs();
-    let (names, verb) = (named(func, &regs), verb(&regs));
+    let (names, verb) = (named(func, &regs), verb(regs.len()));
     let (rule, message) = match why {
         Refusal::NothingGained => ("nothing", format!("nothing becomes simpler where {names} would be zero")),
         Refusal::Convergent => (
             "convergent",
-            format!("where lanes part by whether {names} {verb} zero, something would miss the other lanes"),
+            format!("if lanes part by whether {names} {verb} zero, a convergent instruction misses the other lanes"),
         ),
+        Refusal::NeverRuns => {
+            ("never-runs", format!("by the profile, what depends on {names} never runs where {names} {verb} zero"))
+        }
         Refusal::Gain => (
             "gain",
             format!(
-                "specialising for {names} would {} {:.1} cycles of {:.1}; a gain of {} is asked for",
+                "specialising for {names} would {} {:.1} cycles of {:.1}; {}`min_cycles` is {}",
                 if it.gain() < 0.0 { "lose" } else { "gain" },
                 it.gain().abs(),
                 it.t_region,
+                if rules.rule == ThresholdRule::Printed { "as printed, the rule takes losses, and " } else { "" },
                 rules.min_cycles
             ),
         ),
-        Refusal::Threshold => (
-            "threshold",
-            format!(
-                "specialising for {names} would leave {:.1} % of the region's time for {} copied block{}; {:.1} % are \
-                 allowed",
-                100.0 * (1.0 - it.speed_up().unwrap_or(0.0)),
-                it.blocks(),
-                if it.blocks() == 1 { "" } else { "s" },
-                100.0 * it.threshold()
-            ),
-        ),
+        Refusal::Threshold => {
+            let saved = it.speed_up().unwrap_or(0.0);
+            let (blocks, s) = (it.blocks(), if it.blocks() == 1 { "" } else { "s" });
+            let threshold = 100.0 * it.threshold();
+            let comparison = match rules.rule {
+                ThresholdRule::Remaining => format!(
+                    "leave {:.1} % of the region's time for {blocks} copied block{s}; {threshold:.1} % are allowed",
+                    100.0 * (1.0 - saved)
+                ),
+                ThresholdRule::Expected => format!(
+                    "leave {:.1} % of the region's time, on average over all warps, for {blocks} copied block{s}; \
+                     {threshold:.1} % are allowed",
+                    100.0 * (1.0 - it.gain() / it.t_region)
+                ),
+                ThresholdRule::Printed => format!(
+                    "save {:.1} % of the region's time with {blocks} copied block{s}; as printed, the rule takes less \
+                     than {threshold:.1} %",
+                    100.0 * saved
+                ),
+            };
+            ("threshold", format!("specialising for {names} would {comparison}"))
+        }
     };
-    judged.on(func, Remark::missed(rule, it.head, message), round)
+    judged.add_figures(func, Remark::missed(rule, it.head, message), round)
 }
 
-/// No profile speaks of zeros.
+/// Adds the remark that no profile declares zeros.
 pub(super) fn miss_profile(view: &mut View<'_>) {
     view.miss(|func| {
         let entry = func.entry_block().unwrap_or(Block::from_u32(0));
@@ -143,45 +164,42 @@ pub(super) fn miss_profile(view: &mut View<'_>) {
     });
 }
 
-/// Says of all that is not transformed why not. What depends on the program alone is said in the
-/// first round.
-pub(super) fn tell_refusals(view: &mut View<'_>, rules: &Rules, round: &Round) {
+/// Adds a remark for each candidate that is not transformed. A reason that depends on the program
+/// alone is given in the first round.
+pub(super) fn miss_refused(view: &mut View<'_>, rules: &Rules, round: &Round) {
     if !view.is_traced() {
         return;
     }
-    if round.number == 1 {
-        for filtered in &round.filtered {
-            view.miss(|func| filtered_out(func, rules, filtered));
-        }
-        for large in &round.too_large {
-            view.miss(|func| too_large(func, large));
+    for (candidate, why) in &round.not_estimated {
+        if round.number == 1 || why.is_of_estimate() {
+            view.miss(|func| not_estimated(func, rules, candidate, *why));
         }
     }
+    let is_at_limit = round.chosen().is_some() && round.plan.is_none();
     for judged in &round.judged {
-        if let Err(why) = judged.verdict {
-            view.miss(|func| refused(func, rules, judged, why, round.number));
+        match judged.verdict {
+            Err(why) => view.miss(|func| refused(func, rules, judged, why, round.number)),
+            Ok(()) if is_at_limit => view.miss(|func| limited(func, judged, round.number)),
+            Ok(()) => {}
         }
-    }
-    if let (Some(chosen), None) = (round.chosen(), &round.plan) {
-        view.miss(|func| limited(func, chosen, round.number));
     }
 }
 
-/// Cycles of the launch as details of a remark.
-pub(super) fn on_simulated(remark: Remark, simulated: Simulated) -> Remark {
+/// Adds the cycles of the launch as details of a remark.
+pub(super) fn add_cycles(remark: Remark, simulated: Simulated) -> Remark {
     let remark = remark.with("cycles_before", Fact::Count(simulated.before));
     simulated.after.into_iter().fold(remark, |remark, after| remark.with("cycles_after", Fact::Count(after)))
 }
 
-/// Says in the last round of what passes why the oracle has not kept it.
-pub(super) fn tell_answer(view: &mut View<'_>, rules: &Rules, round: &Round, answer: &Answer) {
+/// Adds a remark for each candidate that passes in the last round and that the oracle has not kept.
+pub(super) fn miss_unhelpful(view: &mut View<'_>, rules: &Rules, round: &Round, answer: &Answer) {
     for judged in round.judged.iter().filter(|judged| judged.verdict.is_ok()) {
         let Some(&simulated) = answer.refused.get(&judged.candidate.writes) else {
             if answer.is_cut_off {
                 view.miss(|func| {
                     let names = named(func, &judged.candidate.regs());
                     let message = format!("the launch is too long to try what specialising for {names} brings");
-                    judged.on(func, Remark::missed("too-long", judged.opportunity.head, message), round.number)
+                    judged.add_figures(func, Remark::missed("too-long", judged.opportunity.head, message), round.number)
                 });
             } else if round.number > rules.limit {
                 view.miss(|func| limited(func, judged, round.number));
@@ -195,55 +213,58 @@ pub(super) fn tell_answer(view: &mut View<'_>, rules: &Rules, round: &Round, ans
                     "specialising for {names} does not make the launch faster: {} cycles become {after}",
                     simulated.before
                 ),
-                None => format!("the launch fails where {names} is specialised for"),
+                None => format!("specialising for {names} makes the launch fail"),
             };
-            let remark = judged.on(func, Remark::missed("oracle", judged.opportunity.head, message), round.number);
-            on_simulated(remark, simulated)
+            let remark =
+                judged.add_figures(func, Remark::missed("oracle", judged.opportunity.head, message), round.number);
+            add_cycles(remark, simulated)
         });
     }
 }
 
-/// A candidate passes, but as many as may be are made.
+/// Remark on a candidate that passes after the last allowed transformation.
 pub(super) fn limited(func: &Function, judged: &Judged, round: i64) -> Remark {
     let (names, gain) = (named(func, &judged.candidate.regs()), judged.opportunity.gain());
     let message = format!("specialising for {names} would gain {gain:.1} cycles, but `xform_limit` is reached");
-    judged.on(func, Remark::missed("limit", judged.opportunity.head, message), round)
+    judged.add_figures(func, Remark::missed("limit", judged.opportunity.head, message), round)
 }
 
 /// Remark on a candidate without an estimate.
-pub(super) fn too_large(func: &Function, large: &Candidate) -> Remark {
-    let names = named(func, &large.regs());
-    let message = format!("what depends on {names} is too large to look at, or the check has no place");
-    Remark::missed("too-large", large.block(func), message).at(large.last())
-}
-
-/// Remark on a candidate that the program checks already.
-pub(super) fn checked(func: &Function, candidate: &Candidate) -> Remark {
+pub(super) fn not_estimated(func: &Function, rules: &Rules, candidate: &Candidate, why: WhyNot) -> Remark {
     let regs = candidate.regs();
-    let message = format!("the program asks already whether {} {} zero", named(func, &regs), verb(&regs));
-    Remark::missed("checked", candidate.block(func), message)
-}
-
-/// Remark on a write that is not estimated.
-pub(super) fn filtered_out(func: &Function, rules: &Rules, filtered: &Filtered) -> Remark {
-    let &Filtered { inst, reg, probability, why, .. } = filtered;
-    let block = func.inst_block(inst).unwrap_or(Block::from_u32(0));
-    let name = &func.regs[reg].name;
+    let (names, verb) = (named(func, &regs), verb(regs.len()));
     let (rule, message) = match why {
         WhyNot::Unlikely => (
             "unlikely",
             format!(
-                "`{name}` is zero in {:.0} % of warps; `p_thresh` asks for {:.0} %",
-                probability * 100.0,
+                "{names} {verb} zero in {:.0} % of warps; `p_thresh` is {:.0} %",
+                candidate.probability * 100.0,
                 rules.p_thresh * 100.0
             ),
         ),
         WhyNot::Propagator(input) => (
             "propagator",
-            format!("`{name}` is zero because `{}` is, which is a candidate itself", func.regs[input].name),
+            format!("{names} {verb} zero because `{}` is, which is at least as likely", func.regs[input].name),
         ),
-        WhyNot::NeedsLicence => ("licence", format!("`{name}` is a float, which needs the fast-math licence")),
-        WhyNot::Untestable => ("untestable", format!("there is no comparison with zero for `{name}`'s type")),
+        WhyNot::NeedsLicence => ("licence", format!("{names} {verb} a float, which needs the fast-math licence")),
+        WhyNot::Untestable => ("untestable", format!("there is no comparison with zero for the type of {names}")),
+        WhyNot::Checked => ("checked", format!("the program checks already whether {names} {verb} zero")),
+        WhyNot::NoPlace => ("no-place", format!("one of {names} is overwritten before all of them can be checked")),
+        WhyNot::TooManyChanges => (
+            "too-large",
+            format!(
+                "specialising for {names} would change more than {MOST_CHANGED} instructions or \
+                 {MOST_CHANGED_BLOCKS} blocks"
+            ),
+        ),
+        WhyNot::TooManyCopies => {
+            ("too-large", format!("specialising for {names} would copy more than {MOST_BLOCKS} blocks"))
+        }
+        WhyNot::OutOfSteps => (
+            "out-of-steps",
+            format!("{names} {verb} not estimated: the estimates of likelier candidates have taken all steps"),
+        ),
     };
-    Remark::missed(rule, block, message).at(inst).with("register", Fact::Reg(reg))
+    let remark = Remark::missed(rule, candidate.block(func), message).at(candidate.last());
+    regs.iter().fold(remark, |remark, &reg| remark.with("register", Fact::Reg(reg)))
 }

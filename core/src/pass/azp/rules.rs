@@ -7,13 +7,13 @@ use crate::pass::Settings;
 use crate::pass::if_convert::{LANES, resident_warps};
 use crate::view::View;
 
-/// See the file's head.
+/// Knobs and settings as the pass uses them.
 pub(super) struct Rules {
     pub p_thresh: f64,
     pub min_cycles: f64,
     pub rule: ThresholdRule,
     pub is_divergent: bool,
-    pub hoists: bool,
+    pub may_hoist: bool,
     pub costs: Costs,
     pub fast_math: bool,
     /// No more transformations are made.
@@ -39,14 +39,14 @@ impl Rules {
                 _ => ThresholdRule::Remaining,
             },
             is_divergent: knobs.switch("divergent"),
-            hoists: knobs.choice("hoist") == "global",
+            may_hoist: knobs.choice("hoist") == "global",
             costs: Costs { machine, warps },
             fast_math: settings.fast_math,
             limit: knobs.integer("xform_limit"),
         }
     }
 
-    /// How good a transformation is: its gain. As printed, the rule takes a loss for a gain.
+    /// Score of a transformation: its gain. As printed, the rule takes a loss for a gain.
     pub fn score(&self, opportunity: &Opportunity) -> f64 {
         let sign = if self.rule == ThresholdRule::Printed { -1.0 } else { 1.0 };
         sign * opportunity.gain()

@@ -17,9 +17,7 @@
 
 use alloc::vec::Vec;
 
-use crate::ir::{
-    AddressBase, ArgKind, Cmp, Combine, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type, TypeClass,
-};
+use crate::ir::{AddressBase, ArgKind, Combine, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::pass::const_fold::simplest;
 use crate::sim::evaluate;
 
@@ -28,7 +26,7 @@ use crate::sim::evaluate;
 pub(super) enum Simplified {
     /// Unchanged.
     Same,
-    /// Its only destination gets these bits, whatever its guard says.
+    /// Its only destination gets these bits in all lanes.
     Constant(u64),
     /// Its guard never holds.
     Never,
@@ -48,73 +46,29 @@ pub(super) fn simplified(
 ) -> Simplified {
     let original = &func.insts[inst];
     let mut data = original.clone();
-    let mut next = 0;
-    let mut use_number = || {
-        next += 1;
-        next - 1
+    let mut number = 0;
+    let mut next_bits = || {
+        number += 1;
+        known(number - 1)
     };
-    if data.guard.is_some()
-        && let Some(bits) = known(use_number())
+    if let Some(guard) = original.guard
+        && let Some(bits) = next_bits()
     {
-        let holds = (bits & 1 != 0) != data.guard.is_some_and(|guard| guard.negated);
-        if !holds {
+        if (bits & 1 != 0) == guard.negated {
             return Simplified::Never;
         }
         data.guard = None;
     }
     let mut predicates: Vec<(usize, bool)> = Vec::new();
-    for place in 0..data.args.len() {
-        let kind = original.arg_kind(place);
-        match &mut data.args[place] {
-            &mut (Operand::Reg(reg) | Operand::NotReg(reg)) => {
-                let Some(bits) = known(use_number()).filter(|&bits| original.takes_constant(place, bits)) else {
-                    continue;
-                };
-                let is_negated = matches!(data.args[place], Operand::NotReg(_));
-                match kind {
-                    Some(ArgKind::Value(ty) | ArgKind::LowBits(ty)) if !needs_sign(func, original, ty, reg, bits) => {
-                        data.args[place] = Operand::Const(bits & ty.mask());
-                    }
-                    Some(ArgKind::Predicate) => predicates.push((place, (bits & 1 != 0) != is_negated)),
-                    _ => {}
-                }
-            }
-            Operand::Address(address) => {
-                if let AddressBase::Reg(_) = address.base {
-                    use_number();
-                }
-                let mut offset = address.offset;
-                address.terms.retain(|&mut (reg, scale)| {
-                    let Some(bits) = known(use_number()) else { return true };
-                    offset = offset.wrapping_add(scale.wrapping_mul(extended(func, reg, bits)));
-                    false
-                });
-                address.offset = offset;
-            }
-            Operand::List(elements) => {
-                let Some(ArgKind::Elements(ty, _)) = kind else {
-                    elements.iter().filter(|element| element.as_reg_or_negation().is_some()).for_each(|_| {
-                        use_number();
-                    });
-                    continue;
-                };
-                for element in elements.iter_mut().filter(|element| element.as_reg_or_negation().is_some()) {
-                    let reg = element.as_reg_or_negation();
-                    if let (Some(bits), Some(reg)) = (known(use_number()), reg)
-                        && !needs_sign(func, original, ty, reg, bits)
-                    {
-                        *element = Operand::Const(bits & ty.mask());
-                    }
-                }
-            }
-            Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) | Operand::Input(_) => {}
-        }
+    for (place, arg) in data.args.iter_mut().enumerate() {
+        let holds = put_constants(func, original, (place, arg), &mut next_bits);
+        predicates.extend(holds.map(|holds| (place, holds)));
     }
     if let Some(target) = settled_target(&data, &predicates) {
         return Simplified::Goes(target);
     }
-    if let Some(&(place, value)) = predicates.first() {
-        choose(func, &mut data, place, value);
+    if let Some(&(place, holds)) = predicates.first() {
+        choose(func, &mut data, place, holds);
     }
     if data.opcode.is_pure() {
         data = simplest(func, data, fast_math, evaluate);
@@ -125,6 +79,53 @@ pub(super) fn simplified(
         _ if data == *original => Simplified::Same,
         _ => Simplified::Simpler(data),
     }
+}
+
+/// Replaces the registers of an operand whose bits are known; `next_bits` gives them in the order
+/// of the uses. A predicate stays; the result is whether it holds, if that is known.
+fn put_constants(
+    func: &Function,
+    data: &InstData,
+    (place, arg): (usize, &mut Operand),
+    mut next_bits: impl FnMut() -> Option<u64>,
+) -> Option<bool> {
+    let kind = data.arg_kind(place);
+    match arg {
+        &mut (Operand::Reg(reg) | Operand::NotReg(reg)) => {
+            let bits = next_bits().filter(|&bits| data.takes_constant(place, bits))?;
+            match kind {
+                Some(ArgKind::Value(ty) | ArgKind::LowBits(ty)) if !needs_sign(func, data, ty, reg, bits) => {
+                    *arg = Operand::Const(bits & ty.mask());
+                }
+                Some(ArgKind::Predicate) => return Some((bits & 1 != 0) != matches!(arg, Operand::NotReg(_))),
+                _ => {}
+            }
+        }
+        Operand::Address(address) => {
+            if let AddressBase::Reg(_) = address.base {
+                next_bits();
+            }
+            let mut offset = address.offset;
+            address.terms.retain(|&mut (reg, scale)| {
+                let Some(bits) = next_bits() else { return true };
+                offset = offset.wrapping_add(scale.wrapping_mul(extended(func, reg, bits)));
+                false
+            });
+            address.offset = offset;
+        }
+        Operand::List(elements) => {
+            for element in elements.iter_mut() {
+                let Some(reg) = element.as_reg_or_negation() else { continue };
+                if let (Some(bits), Some(ArgKind::Elements(ty, _))) = (next_bits(), kind)
+                    && !needs_sign(func, data, ty, reg, bits)
+                {
+                    *element = Operand::Const(bits & ty.mask());
+                }
+            }
+        }
+        Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) | Operand::Input(_) => {}
+    }
+    None
 }
 
 /// Does an instruction read the sign of a float zero otherwise than float arithmetic does? The sign
@@ -151,19 +152,19 @@ fn settled_target(data: &InstData, predicates: &[(usize, bool)]) -> Option<usize
 }
 
 /// Simplifies a select or a combined comparison whose predicate operand is known.
-fn choose(func: &Function, data: &mut InstData, place: usize, value: bool) {
+fn choose(func: &Function, data: &mut InstData, place: usize, holds: bool) {
     match (data.opcode.op, data.opcode.combine) {
         (Op::Selp, _) => {
-            let chosen = data.args[usize::from(!value)].clone();
+            let chosen = data.args[usize::from(!holds)].clone();
             let have = chosen.as_reg().map_or(data.opcode.ty, |reg| func.reg_types[reg]);
             let ty = if have.agrees_with(data.opcode.ty) { data.opcode.ty } else { data.opcode.ty.as_bits() };
             *data = InstData::new(Opcode::mov(ty), data.dsts.iter().copied(), [chosen]).guarded(data.guard);
         }
         (Op::Setp, Some(combine)) if data.dsts.len() == 1 => {
             let settled = match combine {
-                Combine::And => (!value).then_some(0),
-                Combine::Or => value.then_some(1),
-                Combine::Xor if value => return,
+                Combine::And => (!holds).then_some(0),
+                Combine::Or => holds.then_some(1),
+                Combine::Xor if holds => return,
                 Combine::Xor => None,
             };
             if let Some(bits) = settled {
@@ -200,35 +201,4 @@ pub(super) fn propagates_zero(func: &Function, inst: Inst, use_index: usize, fas
             }
             _ => false,
         }
-}
-
-/// Can a program test a register for zero? A predicate is zero where it is false.
-pub(super) fn has_zero_test(func: &Function, reg: Reg) -> bool {
-    is_predicate(func, reg) || has_zero_comparison(func, reg)
-}
-
-/// Is the register a predicate, which votes and branches read as it is or negated?
-pub(super) fn is_predicate(func: &Function, reg: Reg) -> bool {
-    func.reg_types[reg].class() == TypeClass::Pred
-}
-
-/// Is there a comparison of a register with zero?
-pub(super) fn has_zero_comparison(func: &Function, reg: Reg) -> bool {
-    func.reg_types[reg].bits() >= 16 && !is_predicate(func, reg)
-}
-
-/// A comparison of a register with zero, by itself or and another predicate. None if its type has
-/// no comparison.
-pub(super) fn zero_test(func: &Function, result: Reg, reg: Reg, and: Option<Reg>) -> Option<InstData> {
-    if !has_zero_comparison(func, reg) {
-        return None;
-    }
-    let ty = func.reg_types[reg];
-    let mut opcode = Opcode::setp(Cmp::Eq, ty);
-    let mut args = alloc::vec![Operand::Reg(reg), Operand::Const(0)];
-    if let Some(and) = and {
-        opcode.combine = Some(Combine::And);
-        args.push(Operand::Reg(and));
-    }
-    Some(InstData::new(opcode, [result], args))
 }

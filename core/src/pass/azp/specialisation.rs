@@ -26,8 +26,9 @@
 //! and assumptions that are left at the end hold among themselves.
 //!
 //! Cost: the names of values lead from one instruction to the next, so a candidate costs as much as
-//! it changes, and all candidates together as much as their slices. A candidate may change
-//! [`MOST_CHANGED`] instructions in [`MOST_CHANGED_BLOCKS`] blocks; beyond that it gets no
+//! it changes, and all candidates together as much as their slices. Each block to which a branch
+//! closes edges is visited once for it. A candidate may make [`MOST_CHANGED`] instructions
+//! constant, simpler or unreachable, in [`MOST_CHANGED_BLOCKS`] blocks; beyond that it gets no
 //! estimate, and the remark `too-large` says so.
 //!
 //! Source: AZP, section 3.3.2, steps 3 and 4; M. Wegman and F. Zadeck, Constant propagation with
@@ -37,19 +38,19 @@ use alloc::vec::Vec;
 
 use super::check::Check;
 use super::facts::Facts;
-use super::hoisting::Hoist;
 use super::simplification::{Simplified, simplified};
 use super::table::Table;
+use crate::compact_sort::CompactSort;
 use crate::flow::{Definition, Value, ValueUse};
 use crate::graph::Edge;
 use crate::ir::{Block, Inst, InstData, Op, Operand, Reg};
 
-/// After that many restarts no value is assumed to come around a loop.
+/// Restarts after which no value is assumed to come around a loop.
 const MOST_RESTARTS: usize = 8;
-/// A candidate that changes more instructions gets no estimate.
-const MOST_CHANGED: usize = 4096;
+/// A candidate that makes more instructions constant, simpler or unreachable gets no estimate.
+pub(super) const MOST_CHANGED: usize = 4096;
 /// A candidate that changes instructions of more blocks gets no estimate.
-const MOST_CHANGED_BLOCKS: usize = 512;
+pub(super) const MOST_CHANGED_BLOCKS: usize = 512;
 
 /// Result for an instruction of the region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +67,7 @@ pub(super) enum Outcome {
     Simpler(usize),
 }
 
-/// See the file's head. The tables are used for one candidate after the other.
+/// Tables of constants, outcomes and dead code, for one candidate after the other.
 pub(super) struct Specialisation<'a> {
     pub facts: &'a Facts<'a>,
     pub check: Check<'a>,
@@ -82,11 +83,14 @@ pub(super) struct Specialisation<'a> {
     pub demanded: Table<Value, ()>,
     /// Joins that nothing reads any more, whose arguments have lost a reader.
     pub removed_joins: Table<Value, ()>,
-    /// Instructions visited for all candidates so far.
+    /// Steps of all candidates so far: visited instructions, arguments of joins, edges and blocks.
     pub steps: usize,
     simpler: Vec<InstData>,
     values_to_visit: Vec<Value>,
-    edges_to_close: Vec<Edge>,
+    /// Blocks to which an edge was closed.
+    blocks_to_visit: Vec<Block>,
+    /// Instructions of dead blocks.
+    unreachable: usize,
     /// Joins that are constant if what comes around their loops is.
     assumed: Vec<Value>,
     /// Joins of which that was not so.
@@ -111,26 +115,26 @@ impl<'a> Specialisation<'a> {
             steps: 0,
             simpler: Vec::new(),
             values_to_visit: Vec::new(),
-            edges_to_close: Vec::new(),
+            blocks_to_visit: Vec::new(),
+            unreachable: 0,
             assumed: Vec::new(),
             refuted: Vec::new(),
             changed_blocks: Table::new(),
         }
     }
 
-    /// Assumes that values which instructions of one block write are zero, and finds constants.
-    /// None if that changes too much, or if the check has no place.
-    pub fn assume_zero(&mut self, zeros: &[Value], hoist: Option<&Hoist>) -> Option<()> {
-        self.check.place(zeros, hoist)?;
+    /// Finds the constants of the region below the check, where these values are zero. False if
+    /// that changes too much.
+    pub fn assume_zero(&mut self, zeros: &[Value]) -> bool {
         self.refuted.clear();
         let mut restarts = 0;
         loop {
             self.find_constants(zeros, restarts < MOST_RESTARTS);
             if self.changes_too_much() {
-                return None;
+                return false;
             }
             if self.do_assumptions_hold() {
-                return Some(());
+                return true;
             }
             restarts += 1;
         }
@@ -173,12 +177,16 @@ impl<'a> Specialisation<'a> {
         self.simpler.clear();
         self.assumed.clear();
         self.values_to_visit.clear();
-        self.edges_to_close.clear();
+        self.blocks_to_visit.clear();
+        self.unreachable = 0;
         zeros.iter().for_each(|&value| self.set_constant(value, 0));
         let facts = self.facts;
         loop {
-            if let Some(edge) = self.edges_to_close.pop() {
-                self.close(edge, may_assume);
+            if self.changes_too_much() {
+                return;
+            }
+            if let Some(block) = self.blocks_to_visit.pop() {
+                self.visit_block(block, may_assume);
                 continue;
             }
             let Some(value) = self.values_to_visit.pop() else { break };
@@ -200,7 +208,7 @@ impl<'a> Specialisation<'a> {
     }
 
     fn changes_too_much(&self) -> bool {
-        self.outcomes.len() > MOST_CHANGED || self.changed_blocks.len() > MOST_CHANGED_BLOCKS
+        self.outcomes.len() + self.unreachable > MOST_CHANGED || self.changed_blocks.len() > MOST_CHANGED_BLOCKS
     }
 
     fn set_constant(&mut self, value: Value, bits: u64) {
@@ -211,7 +219,7 @@ impl<'a> Specialisation<'a> {
     }
 
     fn visit(&mut self, inst: Inst, may_assume: bool) {
-        let Facts { func, values, cfg, fast_math, .. } = self.facts;
+        let Facts { func, values, fast_math, .. } = self.facts;
         let Some(block) = func.inst_block(inst) else { return };
         self.steps += 1;
         if self.dead_blocks.contains(block) || !self.check.has_in_region(inst) {
@@ -238,23 +246,21 @@ impl<'a> Specialisation<'a> {
             }
             Simplified::Goes(target) => {
                 self.outcomes.set(inst, Outcome::Goes(target));
-                let goal = func.insts[inst].targets()[target];
-                self.edges_to_close.extend(cfg.out_edges(block).filter(|&edge| cfg.target(edge) != goal));
+                self.close_edges(block, Some(func.insts[inst].targets()[target]));
             }
             Simplified::Simpler(data) => {
-                // A copy may be the only value that a join gets around its loop.
-                let copied = copied_register(&data).and_then(|reg| {
-                    let place = func.insts[inst].uses().iter().position(|&other| other == reg)?;
-                    used.get(place).copied()
-                });
                 if let (Op::Mov, [Operand::Const(bits)], &[result]) = (data.opcode.op, data.args.as_slice(), defined)
                     && self.old_constant(result) == Some(*bits)
                 {
                     self.set_constant(result, *bits);
                 }
+                // A `mov` of a constant is never on the list, so that a join of one with a copy of
+                // itself is visited from the copy.
+                let is_copied = |(_, reg): &(&Value, Reg)| copied_register(&data) == Some(*reg);
+                let copied = used.iter().zip(func.insts[inst].uses()).find(is_copied);
                 self.outcomes.set(inst, Outcome::Simpler(self.simpler.len()));
                 self.simpler.push(data);
-                if let Some(source) = copied {
+                if let Some((&source, _)) = copied {
                     self.visit_join(source, may_assume);
                 }
             }
@@ -277,6 +283,7 @@ impl<'a> Specialisation<'a> {
         }
         let may_assume = may_assume && !self.refuted.contains(&join);
         let (mut bits, mut assumes) = (None, false);
+        self.steps += values.join_args(join).len();
         for arg in values.join_args(join) {
             let Some(edge) = arg.edge.expand() else { return };
             if !self.is_open(edge) {
@@ -296,21 +303,35 @@ impl<'a> Specialisation<'a> {
         }
     }
 
-    /// Closes an edge that control does not take any more.
-    fn close(&mut self, edge: Edge, may_assume: bool) {
-        if !self.closed.set(edge, ()) {
-            return;
+    /// Closes the edges from a block to other targets than `goal`, which control does not take any
+    /// more.
+    fn close_edges(&mut self, block: Block, goal: Option<Block>) {
+        let cfg = &self.facts.cfg;
+        let mut targets: Vec<Block> = Vec::new();
+        for edge in cfg.out_edges(block).filter(|&edge| Some(cfg.target(edge)) != goal) {
+            if self.closed.set(edge, ()) {
+                targets.push(cfg.target(edge));
+            }
         }
-        let Facts { cfg, dominators, values, uses, .. } = self.facts;
-        let target = cfg.target(edge);
+        targets.compact_sort();
+        targets.dedup();
+        self.blocks_to_visit.extend(targets);
+    }
+
+    /// Visits a block to which an edge was closed: it is dead, or its joins may be constants.
+    fn visit_block(&mut self, target: Block, may_assume: bool) {
+        let Facts { func, cfg, dominators, values, uses, .. } = self.facts;
         if !self.check.is_below(target) || self.dead_blocks.contains(target) {
             return;
         }
+        self.steps += cfg.in_edges(target).len();
         let comes_first =
             |&edge: &Edge| cfg.is_reachable(cfg.source(edge)) && !dominators.dominates(target, cfg.source(edge));
         if cfg.in_edges(target).iter().filter(|edge| comes_first(edge)).all(|&edge| !self.is_open(edge)) {
             self.dead_blocks.set(target, ());
-            self.edges_to_close.extend(cfg.out_edges(target));
+            self.changed_blocks.set(target, ());
+            self.unreachable += func.block_insts(target).count();
+            self.close_edges(target, None);
         } else {
             let joins = values.joins(target).filter(|&join| uses.is_read(join));
             joins.for_each(|join| self.visit_join(join, may_assume));

@@ -1,10 +1,10 @@
 //! Candidates of a program as it is, with their estimates and verdicts, and the effect of one of
-//! them, for people who look before the pass does anything.
+//! them, before the pass changes anything.
 //!
 //! ```text
 //! a1 = …                      number  registers  P    T_R    T_S  T_check  verdict
-//! b  = work.f32 50, x         1       a1         0.8  812.0  1.0  9.2      gains most: 630.2 cycles
-//! c  = mul.f32 a1, b          3       c          0.8                       is zero because a1 is
+//! b  = work.f32 50, x         1       a1         0.8  812.0  1.0  9.2      a1 is zero in 80 % …
+//! c  = mul.f32 a1, b          3       c          0.8                       c is zero because a1 …
 //! profile zero { n.a1: 0.8 }  of 1: c becomes a constant, b is not needed, both are in the region
 //! ```
 //!
@@ -19,8 +19,8 @@ use super::candidates::Candidate;
 use super::estimate_cache::EstimateCache;
 use super::estimator::Estimator;
 use super::facts::Facts;
-use super::opportunity::Opportunity;
-use super::remarks::{applied, checked, filtered_out, limited, refused, too_large};
+pub use super::opportunity::{Opportunity, Tail};
+use super::remarks::{applied, limited, not_estimated, refused};
 use super::round::{Choice, Judged, Round};
 use super::rules::Rules;
 use super::specialisation::Outcome;
@@ -57,34 +57,13 @@ pub struct Surveyed {
     /// Counted probability: of one register from the profile, of several from its joint entries.
     pub counted: Option<f64>,
     /// The figures, if it was estimated.
-    pub estimate: Option<Estimate>,
+    pub estimate: Option<Opportunity>,
     /// Is it good enough to be transformed for?
-    pub passes: bool,
+    pub is_good: bool,
     /// The rule that decided, as the pass's remarks call it.
     pub rule: &'static str,
     /// A sentence without the final stop.
     pub verdict: String,
-}
-
-/// The figures of a candidate. Times are in cycles for each run of the function by a warp.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Estimate {
-    /// T_R, where the candidate is zero.
-    pub t_region: f64,
-    /// T_S.
-    pub t_special: f64,
-    /// T_check.
-    pub t_check: f64,
-    /// T_δ, equation 5: negative for a gain.
-    pub t_delta: f64,
-    /// su, equation 6; None where T_R is 0.
-    pub speed_up: Option<f64>,
-    /// su_thresh, equation 6.
-    pub threshold: f64,
-    /// MemKilled.
-    pub memory_killed: usize,
-    /// |S|: blocks that are copied.
-    pub blocks: usize,
 }
 
 /// Effect of a candidate, before anything is changed.
@@ -107,7 +86,7 @@ pub struct Effect {
 }
 
 /// Surveys a function as it is before round `round` of the pass, counted from 1. `wanted` is the
-/// number of the candidate whose effect is asked for; None is that of the best.
+/// number of the candidate whose effect is requested, by default the best.
 pub fn survey(module: &Module, func: Func, settings: &Settings, round: i64, wanted: Option<u32>) -> Survey {
     let mut body = module.funcs[func].clone();
     let mut silent = NoTrace;
@@ -129,24 +108,16 @@ pub fn survey(module: &Module, func: Func, settings: &Settings, round: i64, want
 
 fn surveyed(view: &View<'_>, rules: &Rules, found: &Round) -> Vec<Surveyed> {
     let (func, round) = (view.func(), found.number);
-    let is_best = |it: &Judged| found.chosen().is_some_and(|best| best.candidate.number == it.candidate.number);
     let judged = found.judged.iter().map(|it| {
         let remark = match it.verdict {
-            Ok(()) if is_best(it) && round > rules.limit => limited(func, it, round),
+            Ok(()) if round > rules.limit => limited(func, it, round),
             Ok(()) => applied(func, it, round),
             Err(why) => refused(func, rules, it, why, round),
         };
-        Surveyed { estimate: Some(Estimate::of(&it.opportunity)), ..Surveyed::new(&it.candidate, remark) }
+        Surveyed { estimate: Some(it.opportunity.clone()), ..Surveyed::new(&it.candidate, remark) }
     });
-    let filtered = found.filtered.iter().map(|it| {
-        let writes = [(it.inst, it.reg)].into_iter().collect();
-        let (number, probability) = (it.number, it.probability);
-        let candidate = Candidate { number, writes, values: Default::default(), probability, joint: None };
-        Surveyed::new(&candidate, filtered_out(func, rules, it))
-    });
-    let too_large = found.too_large.iter().map(|it| Surveyed::new(it, too_large(func, it)));
-    let checked = found.checked.iter().map(|it| Surveyed::new(it, checked(func, it)));
-    judged.chain(filtered).chain(too_large).chain(checked).collect()
+    let others = found.not_estimated.iter().map(|(it, why)| Surveyed::new(it, not_estimated(func, rules, it, *why)));
+    judged.chain(others).collect()
 }
 
 impl Surveyed {
@@ -160,34 +131,19 @@ impl Surveyed {
             inst: candidate.last(),
             probability,
             estimate: None,
-            passes: remark.kind == RemarkKind::Applied,
+            is_good: remark.kind == RemarkKind::Applied,
             rule: remark.rule,
             verdict: remark.message,
         }
     }
 }
 
-impl Estimate {
-    fn of(it: &Opportunity) -> Estimate {
-        Estimate {
-            t_region: it.t_region,
-            t_special: it.t_special,
-            t_check: it.t_check,
-            t_delta: it.t_delta(),
-            speed_up: it.speed_up(),
-            threshold: it.threshold(),
-            memory_killed: it.memory_killed,
-            blocks: it.blocks(),
-        }
-    }
-}
-
 /// Reads the effect of a candidate from the tables with which it is estimated once more.
 fn effect(view: &mut View<'_>, rules: &Rules, judged: &Judged) -> Effect {
-    let facts = Facts::new(view, rules.costs, rules.fast_math);
+    let facts = Facts::new(view, rules);
     let mut estimator = Estimator::new(&facts, rules.is_divergent);
     let number = judged.candidate.number;
-    let Some(it) = estimator.estimate(&judged.candidate, judged.hoist.as_ref()) else {
+    let Ok(it) = estimator.estimate(&judged.candidate, judged.hoist.as_ref()) else {
         return Effect { number, ..Effect::default() };
     };
     let specialisation = &estimator.specialisation;

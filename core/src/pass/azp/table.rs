@@ -8,7 +8,7 @@
 
 use cranelift_entity::{EntityRef, SparseMap, SparseMapValue};
 
-/// See the file's head.
+/// Values by id, in the order in which their ids were first set.
 pub(super) struct Table<K: EntityRef, T>(SparseMap<K, Entry<K, T>>);
 
 #[derive(Clone, Copy)]

@@ -38,9 +38,9 @@ use super::candidates::Candidate;
 use super::estimator::Estimator;
 use super::opportunity::{Opportunity, Tail};
 use super::profiles::{Versions, versioned};
-use super::simplification::{is_predicate, zero_test};
 use super::specialisation::{Outcome, copies_itself};
 use super::zero_profile::ZeroProfile;
+use super::zero_test::{is_predicate, make_zero_test};
 use crate::edit::Rewrite;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::pass::support::last_assignment::assign_zeros;
@@ -66,28 +66,23 @@ struct Copy {
     original: Block,
     /// The original of each instruction, and the instruction.
     insts: Vec<(Inst, InstData)>,
-    ends_in_tail: bool,
+    has_tail: bool,
 }
 
 impl Plan {
     /// The plan for the candidate that was estimated last.
-    pub fn new(
-        estimator: &Estimator<'_>,
-        candidate: &Candidate,
-        opportunity: &Opportunity,
-        is_divergent: bool,
-    ) -> Plan {
+    pub fn new(estimator: &Estimator<'_>, candidate: &Candidate, opportunity: &Opportunity) -> Plan {
         let (specialisation, func) = (&estimator.specialisation, estimator.specialisation.facts.func);
         let &Opportunity { head, start, .. } = opportunity;
         let copy = |original: Block| {
             let copied = func.block_insts(original).filter(|&inst| estimator.is_copied(inst, opportunity));
             let insts = copied.filter_map(|inst| Some((inst, copy_of(estimator, inst)?))).collect();
-            Copy { original, insts, ends_in_tail: opportunity.tail_of(original).is_some() }
+            Copy { original, insts, has_tail: opportunity.tail_of(original).is_some() }
         };
         Plan {
             head,
             regs: candidate.regs(),
-            is_divergent,
+            is_divergent: estimator.is_divergent,
             probability: opportunity.probability,
             after_check: func.block_insts(head).filter(|&inst| estimator.is_after_check(inst, start)).collect(),
             hoisted: specialisation.check.hoisted.clone(),
@@ -175,7 +170,7 @@ fn split_before(rewrite: &mut Rewrite<'_, '_>, block: Block, first: Inst, name: 
 /// Inserts the instructions of the copies. Gives the copy of each instruction.
 fn fill_copies(rewrite: &mut Rewrite<'_, '_>, copies: Vec<Copy>, versions: &mut Versions) -> BTreeMap<Inst, Inst> {
     let mut copied_as: BTreeMap<Inst, Inst> = BTreeMap::new();
-    for Copy { original, insts, ends_in_tail } in copies {
+    for Copy { original, insts, has_tail } in copies {
         let original = if original == versions.head { versions.rest } else { original };
         let end = Place { block: versions.copies[&original], before: None };
         for (inst, mut data) in insts {
@@ -189,7 +184,7 @@ fn fill_copies(rewrite: &mut Rewrite<'_, '_>, copies: Vec<Copy>, versions: &mut 
             }
             copied_as.insert(inst, rewrite.insert(end, data));
         }
-        if ends_in_tail {
+        if has_tail {
             let target = versions.tails[&original];
             versions.goes.insert(original, target);
             rewrite.insert(end, InstData::branch(target));
@@ -220,7 +215,7 @@ fn insert_check(rewrite: &mut Rewrite<'_, '_>, head: Block, regs: &[Reg], is_div
             let mut holds = None;
             for &reg in regs {
                 let next = rewrite.create_temporary(Type::Pred);
-                if let Some(test) = zero_test(rewrite.func(), next, reg, holds) {
+                if let Some(test) = make_zero_test(rewrite.func(), next, reg, holds) {
                     rewrite.insert(end, test);
                     holds = Some(next);
                 }

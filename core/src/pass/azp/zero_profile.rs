@@ -1,21 +1,25 @@
 //! Zeros of writes in `profile zero`, and the checks for zero that a program has already.
 //!
 //! ```text
-//! profile zero { n1.r: 0.5         the first write of r in n1 gives zero in all lanes half the time
-//!                n1.r & n1.s: 0 }  and never when that of s does
+//! profile zero { n1.r: 0.5         in half the warps the first write of r in n1 gives only zeros,
+//!                n1.r & n1.s: 0 }  and never where that of s does
 //! p = setp.eq.f32 r, 0.0
 //! q = vote.all p                   after `br q, n2, n3`, r is zero in n2
 //! br q, n2, n3                     after `vote.all !p` a predicate p is false there
 //! ```
+//!
+//! A check without a vote does not stop the pass from inserting one with a vote, since lanes part
+//! at the first and stay together at the second.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use hashbrown::HashMap;
 
 use super::candidates::Writes;
+use super::zero_test::is_zero_test;
 use crate::compact_sort::CompactSort;
-use crate::flow::{Definition, Elements, Value, Values};
-use crate::ir::{Block, Cmp, Combine, Function, Inst, InstData, Op, Operand, Profile, Reg, ZeroEntry, ZeroWrite};
+use crate::flow::{Definition, Elements, MOST_ELEMENTS, Value, Values};
+use crate::ir::{Block, Function, Inst, Op, Operand, Profile, Reg, ZeroEntry, ZeroWrite};
 
 /// Declared probabilities (0–1) of zeros, by the writing instructions.
 pub(super) struct ZeroProfile {
@@ -99,22 +103,35 @@ pub(super) fn sorted(mut writes: Writes) -> Writes {
     writes
 }
 
-/// Values that are zero at the first target of each block that ends in a check.
-pub(super) fn existing_checks(func: &Function, values: &Values) -> BTreeMap<Block, Elements> {
-    let checked = func.block_order().filter_map(|block| Some((block, checked_values(func, values, block)?)));
-    checked.collect()
+/// Check that a program has already.
+pub(super) struct ExistingCheck {
+    /// Values that are zero at the first target of the branch.
+    pub values: Elements,
+    /// Does a vote decide for all lanes together?
+    has_vote: bool,
 }
 
-/// Writes that the program's own checks are for.
-pub(super) fn checked_writes(values: &Values, checks: &BTreeMap<Block, Elements>) -> BTreeSet<Writes> {
+/// The checks in which blocks end.
+pub(super) fn existing_checks(func: &Function, values: &Values) -> BTreeMap<Block, ExistingCheck> {
+    func.block_order().filter_map(|block| Some((block, existing_check(func, values, block)?))).collect()
+}
+
+/// Writes that have a check such as the pass inserts: with a vote, unless each lane branches for
+/// itself (`is_divergent`).
+pub(super) fn checked_writes(
+    values: &Values,
+    checks: &BTreeMap<Block, ExistingCheck>,
+    is_divergent: bool,
+) -> BTreeSet<Writes> {
     let write = |&value: &Value| Some((values.definition(value).inst()?, values.reg(value)));
-    let writes = checks.values().filter_map(|checked| checked.iter().map(write).collect::<Option<Writes>>());
+    let checks = checks.values().filter(|check| is_divergent || check.has_vote);
+    let writes = checks.filter_map(|check| check.values.iter().map(write).collect::<Option<Writes>>());
     writes.map(sorted).collect()
 }
 
-/// Values that the branch at the end of a block has found to be zero at its first target. A
-/// predicate that the branch or its vote reads negated is one of them by itself.
-fn checked_values(func: &Function, values: &Values, block: Block) -> Option<Elements> {
+/// The check at the end of a block. A predicate that the branch or its vote reads negated is
+/// checked by itself; of comparisons combined by `and` there are as many as a vector has elements.
+fn existing_check(func: &Function, values: &Values, block: Block) -> Option<ExistingCheck> {
     let branch = func.terminator(block).filter(|&inst| func.insts[inst].opcode.op == Op::BrIf)?;
     let is_negated = |inst: Inst| matches!(func.insts[inst].args.first(), Some(Operand::NotReg(_)));
     let writer = |value| match values.definition(value) {
@@ -123,34 +140,27 @@ fn checked_values(func: &Function, values: &Values, block: Block) -> Option<Elem
     };
     let &condition = values.operands(branch).first()?;
     if is_negated(branch) {
-        return Some(Elements::from_iter([condition]));
+        return Some(ExistingCheck { values: Elements::from_iter([condition]), has_vote: false });
     }
     let mut test = writer(condition)?;
-    if func.insts[test].opcode.op == Op::VoteAll
-        && let Some(&voted) = values.operands(test).first()
-    {
+    let has_vote = func.insts[test].opcode.op == Op::VoteAll;
+    if has_vote {
+        let &voted = values.operands(test).first()?;
         if is_negated(test) {
-            return Some(Elements::from_iter([voted]));
+            return Some(ExistingCheck { values: Elements::from_iter([voted]), has_vote });
         }
         test = writer(voted)?;
     }
     let mut checked = Elements::new();
-    loop {
+    while checked.len() < MOST_ELEMENTS {
         let data = &func.insts[test];
         let operands = values.operands(test);
         checked.push(*operands.first().filter(|_| is_zero_test(data))?);
         match (data.opcode.combine, data.args.get(2)) {
-            (None, _) => return Some(checked),
+            (None, _) => return Some(ExistingCheck { values: checked, has_vote }),
             (Some(_), Some(Operand::Reg(_))) => test = writer(*operands.get(1)?)?,
             _ => return None,
         }
     }
-}
-
-/// Is it a comparison of a register with zero, by itself or and another predicate?
-fn is_zero_test(data: &InstData) -> bool {
-    data.opcode.op == Op::Setp
-        && data.opcode.cmp == Some(Cmp::Eq)
-        && matches!(data.args.as_slice(), [Operand::Reg(_), Operand::Const(0), ..])
-        && matches!(data.opcode.combine, None | Some(Combine::And))
+    None
 }
