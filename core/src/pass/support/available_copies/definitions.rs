@@ -3,7 +3,7 @@
 use cranelift_entity::EntityRef;
 
 use super::AvailableCopies;
-use super::facts::{Copy, Held, Knowledge, Outcome, Predicate, Source, Written};
+use super::facts::{Copy, Held, Knowledge, Outcome, Predicate, RegState, Source, Written};
 use crate::ir::{Guard, InstData, Op, Operand, Reg};
 
 impl AvailableCopies {
@@ -13,7 +13,12 @@ impl AvailableCopies {
         let copy = if may_copy { self.copy_made_by(data) } else { Copy::Unknown };
         let known = match copy {
             Copy::Unknown => 0,
-            copy => self.add_knowledge(Knowledge { copy, copied_in: self.extended_block, outcome: None }),
+            copy => self.add_knowledge(Knowledge {
+                copy,
+                copied_in: self.extended_block,
+                copied_at: self.block,
+                outcome: None,
+            }),
         };
         for &dst in &data.dsts {
             let before = self.regs[dst.index()];
@@ -23,11 +28,8 @@ impl AvailableCopies {
                 self.last_version += 1;
                 Written::Version(self.last_version)
             };
-            let state = &mut self.regs[dst.index()];
-            (state.written, state.known) = (written, known);
-            if !before.written.is_once() || before.known != known {
-                self.undo.push((dst, before));
-            }
+            self.regs[dst.index()] = RegState { written, known };
+            self.undo.push((dst, before));
         }
     }
 

@@ -73,11 +73,11 @@ pub(super) struct RegState {
 pub(super) enum Written {
     /// Not written yet; the register has several definitions.
     Never,
-    /// Not reached yet; the register has one definition.
+    /// The register has one definition, which is in no block that dominates the open one, or after the place.
     NotYet,
     /// A parameter that is never written.
     OnEntry,
-    /// The only definition, in a block that the walk has reached, whether that dominates the open block or not.
+    /// The only definition, in this block, which dominates the open one or is it.
     Once(Block),
     /// The number of a write to a register with several definitions.
     Version(u32),
@@ -89,7 +89,7 @@ impl Written {
         matches!(self, Written::NotYet | Written::OnEntry | Written::Once(_))
     }
 
-    /// The block of the only definition, if the walk has reached it.
+    /// The block of the only definition, if that block dominates the open one.
     pub fn block(self) -> Option<Block> {
         if let Written::Once(block) = self { Some(block) } else { None }
     }
@@ -101,13 +101,17 @@ pub(super) struct Knowledge {
     pub copy: Copy,
     /// The extended block in which `copy` was learnt.
     pub copied_in: u32,
+    /// The block in which `copy` was learnt.
+    pub copied_at: Block,
     /// The value of the predicate, if a branch tells it.
     pub outcome: Option<Outcome>,
 }
 
 impl Knowledge {
     /// Nothing.
-    pub const NONE: Knowledge = Knowledge { copy: Copy::Unknown, copied_in: 0, outcome: None };
+    pub fn none() -> Knowledge {
+        Knowledge { copy: Copy::Unknown, copied_in: 0, copied_at: Block::from_u32(0), outcome: None }
+    }
 }
 
 /// A predicate's value on a path, which the branch at its beginning implies.

@@ -129,7 +129,7 @@ pub struct AvailableCopies {
     /// States by register. Which registers have exactly one definition, a parameter's value on entry counted as one, is
     /// decided before the first block: definitions removed during the walk make no others true elsewhere.
     regs: Vec<RegState>,
-    /// The first one is [`Knowledge::NONE`].
+    /// The first one is [`Knowledge::none()`].
     knowledge: Vec<Knowledge>,
     scopes: Vec<Scope>,
     /// States before changes in open blocks.
@@ -157,7 +157,7 @@ impl AvailableCopies {
             cfg,
             dominators,
             regs,
-            knowledge: vec![Knowledge::NONE],
+            knowledge: vec![Knowledge::none()],
             scopes: Vec::new(),
             undo: Vec::new(),
             last_version: 1,
@@ -232,10 +232,9 @@ impl AvailableCopies {
         any
     }
 
-    /// Was what is known of the register learnt in the open block?
+    /// Is the copy that the register is in the open block?
     pub fn was_copied_here(&self, reg: Reg) -> bool {
-        let here = self.scopes.last().map_or(0, |scope| scope.knowledge_from);
-        self.regs[reg.index()].known >= here
+        self.knowledge_of(reg).copied_at == self.block
     }
 
     /// Value of a register, for an instruction under that guard.
