@@ -1,7 +1,7 @@
 //! Replacement of copies in one instruction by their sources, where type and place allow it.
 
 use alloc::vec::Vec;
-use cranelift_entity::{PrimaryMap, SecondaryMap};
+use cranelift_entity::{EntityRef, PrimaryMap};
 
 use super::Rules;
 use crate::ir::{Address, AddressBase, ArgKind, Guard, InstData, Op, Operand, Reg, Type};
@@ -25,7 +25,8 @@ pub struct Found {
     pub refused: Vec<Refusal>,
 }
 
-/// A copy that stays.
+/// A copy that an instruction goes on reading.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
     pub copy: Reg,
     pub source: Source,
@@ -89,8 +90,7 @@ impl<'a> Replacer<'a> {
                     && self.reg_types[from] == self.reg_types[copy]
                 {
                     *reg = from;
-                    self.note(copy);
-                    self.replaced(copy, source);
+                    self.record(copy, source);
                     return true;
                 }
                 let is_taken = match source {
@@ -137,13 +137,12 @@ impl<'a> Replacer<'a> {
             if let Some(source @ Source::Const(bits)) = self.copies.lookup(*term, self.guard)
                 && self.may_use(*term, source)
             {
-                self.note(*term);
+                self.record(*term, source);
                 let ty = self.reg_types[*term];
                 let shift = 64 - ty.bits();
                 let bits = bits & ty.mask();
                 let value = if ty.is_signed() { ((bits << shift) as i64) >> shift } else { bits as i64 };
                 *offset = offset.wrapping_add(value.wrapping_mul(*scale));
-                self.replaced(*term, source);
                 any = true;
                 return false;
             }
@@ -161,8 +160,7 @@ impl<'a> Replacer<'a> {
         let copy = *place;
         match self.source(copy) {
             Some(source @ Source::Reg(from)) if fits(self.reg_types[copy], self.reg_types[from]) => {
-                self.note(copy);
-                self.replaced(copy, source);
+                self.record(copy, source);
                 *place = from;
                 true
             }
@@ -181,8 +179,7 @@ impl<'a> Replacer<'a> {
             self.refused(Refusal { copy, source, was_overwritten: false });
             return None;
         };
-        self.note(copy);
-        self.replaced(copy, source);
+        self.record(copy, source);
         Some(match source {
             Source::Reg(from) => Operand::Reg(from),
             Source::Const(bits) => Operand::Const(bits & constant_mask(kind)),
@@ -204,14 +201,19 @@ impl<'a> Replacer<'a> {
         source.filter(|&source| self.may_use(copy, source))
     }
 
-    fn replaced(&mut self, copy: Reg, source: Source) {
+    /// Records that a copy was replaced.
+    fn record(&mut self, copy: Reg, source: Source) {
+        self.changed.from_other_block |= !self.copies.was_copied_here(copy);
         if let Some(found) = &mut self.found {
             found.replaced.push((copy, source));
         }
     }
 
     fn refused(&mut self, refusal: Refusal) {
-        if let Some(found) = &mut self.found {
+        // An operand is visited again after each replacement in it.
+        if let Some(found) = &mut self.found
+            && !found.refused.contains(&refusal)
+        {
             found.refused.push(refusal);
         }
     }
@@ -219,15 +221,10 @@ impl<'a> Replacer<'a> {
     /// Do the rules allow that source for that copy?
     fn may_use(&self, copy: Reg, source: Source) -> bool {
         let is_constant = matches!(source, Source::Const(_));
-        let is_only = |counts: &SecondaryMap<Reg, u32>| counts[copy] < 2;
+        let is_only = |counts: &[usize]| counts[copy.index()] < 2;
         let fits = !is_constant
             || (self.rules.constants && !self.rules.registers_only && self.rules.definitions.is_none_or(is_only));
         fits && (self.rules.other_blocks || self.copies.was_copied_here(copy))
-    }
-
-    /// Notes whether a copy that was used is in another block.
-    fn note(&mut self, copy: Reg) {
-        self.changed.from_other_block |= !self.copies.was_copied_here(copy);
     }
 
     /// Does a place of that kind, which holds `copy`, take `source`?
