@@ -98,9 +98,14 @@ impl Spreads<'_> {
         }
         let Definition::Inst { inst, .. } = self.values.definition(value) else { return None };
         let data = &self.func.insts[inst];
-        let is_below = |bound: u64| bound <= u64::from(self.arrangement.lanes);
-        let is_remainder = matches!(data.opcode.op, Op::And | Op::Rem) && data.opcode.ty != Type::Pred;
-        if is_remainder && data.args[1].as_const().is_some_and(is_below) {
+        let lanes = u64::from(self.arrangement.lanes);
+        let is_within_warp = |bound: u64| match data.opcode.op {
+            // Higher bits are the same in all lanes of a warp.
+            Op::And => data.opcode.ty != Type::Pred && bound < lanes,
+            Op::Rem => bound <= lanes,
+            _ => false,
+        };
+        if data.args.get(1).and_then(Operand::as_const).is_some_and(is_within_warp) {
             return Some(Spread::Repeated);
         }
         let spread = self.of_operands(inst)?;
