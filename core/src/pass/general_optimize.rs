@@ -37,10 +37,11 @@ use crate::flow::Allowance;
 use crate::ir::Function;
 use crate::machine::{Machine, OpClass};
 use crate::pass::support::available_copies::walk_with_copies;
+use crate::pass::support::rounds::tell_max_rounds;
 use crate::trace::{Fact, Remark};
 use crate::view::View;
 
-/// See the file's head.
+/// The pass.
 pub struct GeneralOptimize;
 
 impl Pass for GeneralOptimize {
@@ -94,16 +95,7 @@ impl Pass for GeneralOptimize {
                 }
             }
         }
-        if let Some(entry) = view.func().entry_block() {
-            view.miss(|_| {
-                Remark::missed(
-                    "max-rounds",
-                    entry,
-                    format!("stopped after {max_rounds} rounds, each of which changed something"),
-                )
-                .with("rounds", Fact::Count(max_rounds as u64))
-            });
-        }
+        tell_max_rounds(view, u64::try_from(max_rounds).unwrap_or(0), "each of which changed something");
         Ok(())
     }
 }
@@ -142,6 +134,7 @@ fn propagate_and_fold(view: &mut View<'_>, settings: &Settings) {
         },
     );
     folding.finish_walk(view);
+    folding.tell_refusals(view);
 }
 
 /// Parts of a round, in order.

@@ -16,18 +16,21 @@
 //!    arithmetic does not, need an operand that is a result itself.
 //! 4. Drop a guard that holds on this path, and remove an instruction whose guard does not; reads
 //!    that lose their last assignment get a zero ([`crate::pass::support::last_assignment`]).
-//! 5. Walk again after a removal.
+//! 5. Walk again after a removal, at most [`MAX_WALKS`] times: a register that is left with one
+//!    definition tells more elsewhere. The remarks of the last walk say what was kept.
 //!
 //! Sound because each replacement computes the same bits.
 //!
 //! Cost: a constant number of steps for each instruction and walk. Constants reach the uses of a
-//! definition by `copy-prop`; `general-optimize` runs both. Running the pass again finds nothing more.
+//! definition by `copy-prop`; `general-optimize` runs both. Running the pass again finds nothing more,
+//! unless the remark `max-rounds` says so.
 //!
 //! Source: Muchnick, sections 12.1 and 12.3; IEEE 754-2019 for what holds of floats.
 
 mod identities;
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
@@ -36,13 +39,17 @@ use crate::flow::FloatResults;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Type};
 use crate::pass::support::available_copies::{AvailableCopies, walk_with_copies};
 use crate::pass::support::last_assignment::{assign_zeros, take_insts_away};
+use crate::pass::support::rounds::tell_max_rounds;
 use crate::sim::evaluate;
 use crate::text::instruction_text;
 use crate::trace::Remark;
 use crate::view::View;
 use identities::{Finding, FloatFacts, Simpler};
 
-/// See the file's head.
+/// A further walk is not made, and the remark `max-rounds` says so.
+const MAX_WALKS: usize = 16;
+
+/// The pass.
 pub struct ConstFold;
 
 impl Pass for ConstFold {
@@ -55,16 +62,23 @@ impl Pass for ConstFold {
     };
 
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
-        // A removed instruction may leave its register with one definition, which tells more elsewhere.
         let mut folding = Folding::new(settings);
-        while walk(view, &mut folding) {}
+        for _ in 0..MAX_WALKS {
+            if !walk(view, &mut folding) {
+                folding.tell_refusals(view);
+                return Ok(());
+            }
+        }
+        tell_max_rounds(view, MAX_WALKS as u64, "each of which removed an instruction");
+        folding.tell_refusals(view);
         Ok(())
     }
 }
 
-/// One walk over the dominator tree. Gives whether an instruction went away.
+/// One walk over the dominator tree. Returns whether an instruction was removed.
 fn walk(view: &mut View<'_>, folding: &mut Folding<'_>) -> bool {
     let mut removed = false;
+    folding.refused.clear();
     walk_with_copies(
         view,
         |_, _| Some(()),
@@ -80,20 +94,30 @@ fn walk(view: &mut View<'_>, folding: &mut Folding<'_>) -> bool {
 /// State of one run of the pass.
 pub(super) struct Folding<'a> {
     settings: &'a Settings,
-    /// Instructions that never run, but whose assignments may be the last before some read. They go
-    /// away after the walk, because what is assigned in their stead must not change under it.
+    /// Instructions that never run, but whose assignments may be the last before some read. They are
+    /// removed after the walk, because the zeros assigned in their place must not change under it.
     never_run: Vec<(Block, Inst)>,
+    /// Instructions that the walk kept for a reason worth a remark, if the view is traced.
+    refused: Vec<Refusal>,
     /// Facts about the function at the first request. They survive changes: what replaces arithmetic is arithmetic, a
-    /// number, or a copy of what was computed already.
+    /// number, or a copy of an earlier result.
     float_results: OnceCell<FloatResults>,
+}
+
+/// An instruction that was kept, and the reason.
+struct Refusal {
+    block: Block,
+    inst: Inst,
+    rule: &'static str,
+    why: String,
 }
 
 impl<'a> Folding<'a> {
     pub(super) fn new(settings: &'a Settings) -> Folding<'a> {
-        Folding { settings, never_run: Vec::new(), float_results: OnceCell::new() }
+        Folding { settings, never_run: Vec::new(), refused: Vec::new(), float_results: OnceCell::new() }
     }
 
-    /// Makes one instruction simpler. Gives whether it is still there.
+    /// Makes one instruction simpler. Returns whether it is still in the function.
     pub(super) fn visit(&mut self, view: &mut View<'_>, copies: &AvailableCopies, block: Block, inst: Inst) -> bool {
         self.settle_guard(view, copies, block, inst);
         let stays = view.func().inst_block(inst).is_some();
@@ -104,8 +128,7 @@ impl<'a> Folding<'a> {
     }
 
     /// Replaces one instruction by something simpler, again and again until nothing simpler is found.
-    fn fold(&self, view: &mut View<'_>, block: Block, inst: Inst) {
-        let fast_math = self.settings.fast_math;
+    fn fold(&mut self, view: &mut View<'_>, block: Block, inst: Inst) {
         while let Some((finding, simpler)) = self.simpler(view.func(), inst) {
             let module = view.module();
             let mut rewrite = view.rewrite(|func| {
@@ -114,15 +137,24 @@ impl<'a> Folding<'a> {
             });
             rewrite.replace(inst, simpler);
         }
-        if !fast_math {
-            let licensed = FloatFacts { fast_math: true, is_computed: &|_| false };
-            let found = identities::find(&view.func().insts[inst], licensed);
-            if let Some(finding) = found {
-                let module = view.module();
+        if self.settings.fast_math || !view.is_traced() {
+            return;
+        }
+        let licensed = FloatFacts { fast_math: true, is_computed: &|_| false };
+        if let Some(Finding { rule, why, .. }) = identities::find(&view.func().insts[inst], licensed) {
+            let why = format!("{why} only for real numbers (--fast-math)");
+            self.refused.push(Refusal { block, inst, rule, why });
+        }
+    }
+
+    /// Records what the last walk kept.
+    pub(super) fn tell_refusals(&self, view: &mut View<'_>) {
+        let module = view.module();
+        for &Refusal { block, inst, rule, ref why } in &self.refused {
+            if view.func().inst_block(inst) == Some(block) {
                 view.miss(|func| {
                     let text = instruction_text(module, func, inst);
-                    let message = format!("kept `{text}`: {} only for real numbers (--fast-math)", finding.why);
-                    Remark::missed(finding.rule, block, message).at(inst)
+                    Remark::missed(rule, block, format!("kept `{text}`: {why}")).at(inst)
                 });
             }
         }
@@ -145,7 +177,7 @@ impl<'a> Folding<'a> {
         !never_run.is_empty()
     }
 
-    /// A guard that is known to hold is dropped; an instruction whose guard never holds is removed.
+    /// Drops a guard that is known to hold, and removes an instruction whose guard never holds.
     fn settle_guard(&mut self, view: &mut View<'_>, copies: &AvailableCopies, block: Block, inst: Inst) {
         let data = &view.func().insts[inst];
         let Some(guard) = data.guard else { return };
@@ -155,6 +187,10 @@ impl<'a> Folding<'a> {
         let sole = data.dsts.iter().find(|&&dst| copies.is_defined_once(dst)).copied();
         if !holds && sole.is_none() && !data.dsts.iter().all(|&dst| copies.is_assigned(dst)) {
             return self.never_run.push((block, inst));
+        }
+        if !holds && sole.is_some() && data.dsts.len() > 1 {
+            let why = "it never runs, but has several results, and defines a register alone".into();
+            return self.refused.push(Refusal { block, inst, rule: "guard-false", why });
         }
         let module = view.module();
         let mut rewrite = view.rewrite(|func| {
@@ -169,10 +205,10 @@ impl<'a> Folding<'a> {
         });
         if holds {
             rewrite.update(inst, |data| data.guard.take().is_some());
-        } else if let (Some(_), &[dst]) = (sole, rewrite.func().insts[inst].dsts.as_slice()) {
+        } else if let Some(dst) = sole {
             let ty = rewrite.func().reg_types[dst];
             rewrite.replace(inst, InstData::new(Opcode::mov(ty), [dst], [Operand::Const(0)]));
-        } else if sole.is_none() {
+        } else {
             rewrite.remove(inst);
         }
     }
