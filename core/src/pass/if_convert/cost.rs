@@ -39,7 +39,7 @@ use crate::machine::Machine;
 use crate::profile::DeclaredEdges;
 
 use super::coherence::Coherence;
-use super::guards::StraightCode;
+use super::guards::{Line, StraightCode};
 use super::region::Region;
 use super::selects::Pairs;
 use super::timeline::Timeline;
@@ -124,10 +124,10 @@ impl CostModel {
             }
             cost(line)
         };
-        let guarded = with_selects(code.insts(func));
+        let guarded = with_selects(&code.lines);
         let straight = |runs: [bool; 2]| {
             let mut line = start.clone();
-            guarded.iter().for_each(|(data, side)| line.issue(data, runs[*side]));
+            guarded.iter().for_each(|&(ref data, side)| line.issue(data, runs[side]));
             if join_is_kept {
                 line.issue(&jump, true);
             }
@@ -187,17 +187,17 @@ pub fn resident_warps(launch: Option<&Launch>, machine: Machine, lanes: u32) -> 
 
 /// The straight code once the copies of both sides to one register have become selects, each instruction with the side
 /// that it is from.
-fn with_selects(insts: Vec<(InstData, usize)>) -> Vec<(InstData, usize)> {
+fn with_selects(lines: &[Line]) -> Vec<(InstData, usize)> {
     let mut pairs = Pairs::new();
-    let mut line: Vec<Option<(InstData, usize)>> = Vec::new();
-    for (place, (data, side)) in insts.into_iter().enumerate() {
-        let pair = pairs.visit(place, &data);
-        line.push(Some((data, side)));
+    let mut insts: Vec<Option<(InstData, usize)>> = Vec::new();
+    for (place, &Line { ref data, side, .. }) in lines.iter().enumerate() {
+        let pair = pairs.visit(place, data);
+        insts.push(Some((data.clone(), side)));
         if let Some(pair) = pair {
             let [&first, &second] = pair.places();
-            line[first] = None;
-            line[second] = Some((pair.select(), side));
+            insts[first] = None;
+            insts[second] = Some((pair.select(), side));
         }
     }
-    line.into_iter().flatten().collect()
+    insts.into_iter().flatten().collect()
 }

@@ -60,7 +60,7 @@ use coherence::Coherence;
 pub(super) use cost::{LANES, resident_warps};
 
 use cost::{CostModel, Costs, Decision};
-use guards::{Step, StraightCode};
+use guards::StraightCode;
 use parting::{Arrangement, parting_share};
 use region::{IncomingEdges, Region};
 use selects::select_copies;
@@ -267,24 +267,16 @@ fn convert(view: &mut View<'_>, region: &Region, code: &StraightCode, costs: &Co
         with_facts(Remark::applied(region.shape(), region.head, message), region, Some(costs))
     });
     rewrite.remove(region.branch);
-    let mut temporaries = Vec::new();
-    for (place, step) in code.steps.iter().enumerate() {
-        match *step {
-            Step::Compute(op, ref args) => {
-                let dst = rewrite.create_temporary(Type::Pred);
-                if let Some(next) = code.steps[place..].iter().find_map(Step::inst) {
-                    rewrite.insert_before(next, Step::computation(op, args, dst, &temporaries));
+    for _ in 0..code.temporaries {
+        rewrite.create_temporary(Type::Pred);
+    }
+    for (place, line) in code.lines.iter().enumerate() {
+        match line.inst {
+            Some(inst) => rewrite.replace(inst, line.data.clone()),
+            None => {
+                if let Some(next) = code.lines[place..].iter().find_map(|line| line.inst) {
+                    rewrite.insert_before(next, line.data.clone());
                 }
-                temporaries.push(dst);
-            }
-            // Operands and results stay.
-            Step::Guarded(inst, ..) | Step::Unguarded(inst) => {
-                rewrite.update_reads(inst, |data, _| step.change(data, &temporaries, None));
-            }
-            Step::Combined { inst, has_complement, .. } => {
-                let complement = has_complement.then(|| rewrite.create_temporary(Type::Pred));
-                rewrite.update(inst, |data| step.change(data, &temporaries, complement));
-                temporaries.extend(complement);
             }
         }
     }
