@@ -36,7 +36,7 @@ use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
 use crate::flow::Allowance;
 use crate::ir::Function;
 use crate::machine::{Machine, OpClass};
-use crate::pass::support::available_copies::walk_with_copies;
+use crate::pass::support::available_copies::CopyWalk;
 use crate::pass::support::rounds::tell_max_rounds;
 use crate::trace::{Fact, Remark};
 use crate::view::View;
@@ -125,7 +125,7 @@ fn tell_small_share(view: &mut View<'_>, share: f64, least: f64) {
 /// them takes one round, however long it is.
 fn propagate_and_fold(view: &mut View<'_>, settings: &Settings) {
     let mut folding = Folding::new(settings);
-    walk_with_copies(
+    CopyWalk::ALL.run(
         view,
         |_, _| Some(()),
         |view, copies, (block, inst), ()| {

@@ -37,7 +37,7 @@ use core::cell::OnceCell;
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::flow::FloatResults;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Type};
-use crate::pass::support::available_copies::{AvailableCopies, walk_with_copies};
+use crate::pass::support::available_copies::{AvailableCopies, CopyWalk};
 use crate::pass::support::last_assignment::{assign_zeros, take_insts_away};
 use crate::pass::support::rounds::tell_max_rounds;
 use crate::sim::evaluate;
@@ -79,7 +79,7 @@ impl Pass for ConstFold {
 fn walk(view: &mut View<'_>, folding: &mut Folding<'_>) -> bool {
     let mut removed = false;
     folding.refused.clear();
-    walk_with_copies(
+    CopyWalk::ALL.run(
         view,
         |_, _| Some(()),
         |view, copies, (block, inst), ()| {

@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::ir::{Block, Function, Inst, InstData, Module, Reg};
-use crate::pass::support::available_copies::{AvailableCopies, Source, walk_with_copies_by};
+use crate::pass::support::available_copies::{AvailableCopies, CopyWalk, Source};
 use crate::text::{constant_text, instruction_text};
 use crate::trace::{Fact, Remark};
 use crate::view::View;
@@ -119,7 +119,8 @@ impl Pass for CopyProp {
         let mut refusals = Vec::new();
         loop {
             refusals.clear();
-            walk_with_copies_by(view, joins_complementary, look, |view, copies, (block, inst), ()| {
+            let walk = CopyWalk { joins_complementary, ..CopyWalk::ALL };
+            walk.run(view, look, |view, copies, (block, inst), ()| {
                 if budgets.left > 0 {
                     rules.other_blocks = budgets.allow_other_blocks();
                     budgets.spend(propagate_into(view, copies, (block, inst), rules, &mut refusals));

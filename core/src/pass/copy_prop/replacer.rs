@@ -5,7 +5,7 @@ use cranelift_entity::{EntityRef, PrimaryMap};
 
 use super::Rules;
 use crate::ir::{Address, AddressBase, ArgKind, Guard, InstData, Op, Operand, Reg, Type};
-use crate::pass::support::available_copies::{AvailableCopies, Source};
+use crate::pass::support::available_copies::{AvailableCopies, FoundCopy, Source};
 
 /// Change of an instruction.
 #[derive(Clone, Copy, Default)]
@@ -191,14 +191,12 @@ impl<'a> Replacer<'a> {
         if !self.copies.may_be_copy(copy) {
             return None;
         }
-        let source = self.copies.lookup(copy, self.guard);
-        if self.found.is_some()
-            && source.is_none()
-            && let Some(source) = self.copies.overwritten(copy, self.guard)
-        {
-            self.refused(Refusal { copy, source, was_overwritten: true });
+        let FoundCopy { source, was_overwritten } = self.copies.find(copy, self.guard)?;
+        if was_overwritten {
+            self.refused(Refusal { copy, source, was_overwritten });
+            return None;
         }
-        source.filter(|&source| self.may_use(copy, source))
+        self.may_use(copy, source).then_some(source)
     }
 
     /// Records that a copy was replaced.

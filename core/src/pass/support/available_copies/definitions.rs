@@ -1,4 +1,6 @@
-//! Definitions: what an instruction or a branch makes known of registers.
+//! Definitions: the knowledge of registers that an instruction or a branch adds.
+//!
+//! Cost: O(1) for each result.
 
 use cranelift_entity::EntityRef;
 
@@ -17,6 +19,7 @@ impl AvailableCopies {
                 copy,
                 copied_in: self.extended_block,
                 copied_at: self.block,
+                is_only_definition: data.dsts.first().is_some_and(|&dst| self.is_defined_once(dst)),
                 outcome: None,
             }),
         };

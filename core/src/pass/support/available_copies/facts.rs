@@ -1,4 +1,4 @@
-//! Facts about registers at a place of the walk, and what they depend on.
+//! Facts about registers at a place of the walk, and the registers and writes on which they depend.
 
 use crate::ir::{Block, Operand, Reg};
 
@@ -22,7 +22,7 @@ impl Source {
     }
 }
 
-/// A source, with what has to stay as it was for the knowledge to stay true.
+/// A source, with the write that has to be the last one for the knowledge to be true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Held {
     /// A register, and the write that it was copied after.
@@ -50,7 +50,7 @@ pub(super) struct Predicate {
 /// Knowledge of a register since its last write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Copy {
-    /// Nothing.
+    /// No copy.
     Unknown,
     /// It holds the source.
     Always(Held),
@@ -64,7 +64,7 @@ pub(super) enum Copy {
 #[derive(Clone, Copy)]
 pub(super) struct RegState {
     pub written: Written,
-    /// Index into the knowledge of the walk; 0 is nothing.
+    /// Index into the knowledge of the walk; 0 is no knowledge.
     pub known: usize,
 }
 
@@ -88,11 +88,6 @@ impl Written {
     pub fn is_once(self) -> bool {
         matches!(self, Written::NotYet | Written::OnEntry | Written::Once(_))
     }
-
-    /// The block of the only definition, if that block dominates the open one.
-    pub fn block(self) -> Option<Block> {
-        if let Written::Once(block) = self { Some(block) } else { None }
-    }
 }
 
 /// Knowledge of a register that is a copy, or that a branch determines.
@@ -103,14 +98,17 @@ pub(super) struct Knowledge {
     pub copied_in: u32,
     /// The block in which `copy` was learnt.
     pub copied_at: Block,
-    /// The value of the predicate, if a branch tells it.
+    /// True if the copy is the register's only definition.
+    pub is_only_definition: bool,
+    /// The value of the predicate, if a branch implies it.
     pub outcome: Option<Outcome>,
 }
 
 impl Knowledge {
-    /// Nothing.
+    /// No knowledge.
     pub fn none() -> Knowledge {
-        Knowledge { copy: Copy::Unknown, copied_in: 0, copied_at: Block::from_u32(0), outcome: None }
+        let copied_at = Block::from_u32(0);
+        Knowledge { copy: Copy::Unknown, copied_in: 0, copied_at, is_only_definition: false, outcome: None }
     }
 }
 
