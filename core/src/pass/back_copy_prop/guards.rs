@@ -1,19 +1,19 @@
 //! The three guards of backward copy propagation, for `to = mov from`.
 //!
 //! 1. The copy is the only reader of the value in `from`, and one definition makes that value.
-//! 2. The definition can write `to`: its opcode leaves the register free, the types are the same, it
-//!    has the copy's guard, and it does not write `to` already.
+//! 2. The definition can write `to`: its opcode leaves the register free, the types are the same,
+//!    it has the copy's guard, and it does not write `to` already.
 //! 3. Nothing reads or writes `to` between the definition and the copy. In one block, one row of
 //!    [`Touches`] tells. Across blocks, a backward search from the copy's block to the definition's
-//!    finds no block that reads or writes `to`; and on the exits from these blocks, a forward search
-//!    finds `to` dead. Both give up after [`MAX_EDGES`] edges.
+//!    finds no block that reads or writes `to`; and on the exits from these blocks, a forward
+//!    search finds `to` dead. Both give up after [`MAX_EDGES`] edges.
 //!
-//! Answers are about the program before the walk. A renaming inside one block changes no answer that
-//! the walk needs later. A renaming across blocks makes `to` live in between, so copies to such a
-//! register wait for the next walk.
+//! Answers are about the program before the walk. A renaming inside one block changes no answer
+//! that the walk needs later. A renaming across blocks makes `to` live in between, so copies to
+//! such a register wait for the next walk.
 //!
-//! The next walk uses the same value names: a removed copy was the only reader of one value, and the
-//! readers of its result read that value now.
+//! The next walk uses the same value names: a removed copy was the only reader of one value, and
+//! the readers of its result read that value now.
 //!
 //! Cost: O(log n) for a copy in its definition's block, O([`MAX_EDGES`] log n) for another one.
 //!
@@ -44,9 +44,9 @@ const MAX_EDGES: usize = 128;
 pub struct Renamed {
     /// The instruction.
     pub inst: Inst,
-    /// Which of its destinations.
+    /// Index of its renamed destination.
     pub index: usize,
-    /// True if the copy is in another block.
+    /// True if the instruction is in another block than the copy.
     is_elsewhere: bool,
 }
 
@@ -71,7 +71,8 @@ pub enum Refusal {
     OtherGuard,
     /// Guard 2: the definition writes the copy's register, too.
     WrittenTwice,
-    /// Guard 3: an instruction reads or writes the copy's register in between, this one where it is known.
+    /// Guard 3: an instruction reads or writes the copy's register in between, this one where it is
+    /// known.
     Between(Option<Inst>),
     /// Guard 3: the copy's register still holds something that is read.
     Live,
@@ -230,7 +231,8 @@ impl Guards {
         self.removed.insert(copy, renamed);
         if renamed.is_elsewhere {
             self.changed_liveness.insert(to.index());
-            // The walk has visited that block, where this may have been a copy to itself, or refused for its old type.
+            // The walk has visited that block, where this may have been a copy to itself, or
+            // refused for its old type.
             self.may_unblock |= copied(&func.insts[renamed.inst]).is_some();
         }
     }
@@ -284,9 +286,11 @@ impl Guards {
         Ok(Renamed { is_elsewhere: true, ..found })
     }
 
-    /// The blocks from a definition's to a copy's, unless something in between reads or writes `to`.
+    /// The blocks from a definition's to a copy's, unless something in between reads or writes
+    /// `to`.
     fn path_blocks(&self, definition: Block, (block, copy): (Block, Inst), to: Reg) -> Result<Path, Refusal> {
-        // In the copy's block, what is before the copy is in between; what is after it only in a loop.
+        // In the copy's block, what is before the copy is in between; what is after it only in a
+        // loop.
         let touches = self.touches.of(to, block);
         if let Some(touch) = touches.iter().take_while(|touch| self.touches.is_before(touch.inst, copy)).last() {
             return Err(Refusal::Between(Some(touch.inst)));
@@ -372,7 +376,8 @@ fn can_rename(
     if definition.opcode.op == Op::Ptx {
         return Err(Refusal::Opaque);
     }
-    // A definition of an integer register can write any register of that width that is not a float's.
+    // A definition of an integer register can write any register of that width that is not a
+    // float's.
     if have != want && !(have.is_integer() && !want.is_float() && have.agrees_with(want)) {
         return Err(Refusal::Types);
     }

@@ -1,4 +1,5 @@
-//! Backward copy propagation: a definition writes the register into which a copy would have put its result.
+//! Backward copy propagation: a definition writes the register into which a copy would have put its
+//! result.
 //!
 //! ```text
 //! r1 = add.u32 a, b                       r3 = add.u32 a, b
@@ -7,25 +8,26 @@
 //! st.global.u32 x[0], r3
 //! ```
 //!
-//! 1. Visit blocks in reverse postorder, their instructions last to first, so that a chain of copies
-//!    collapses in one walk: `r3 = r2` makes `r3 = r1` of the copy before it, which then renames the
-//!    result of the addition.
-//! 2. Remove a copy if three [guards](guards) hold: it is the only reader of its source's value; one
-//!    definition makes that value and can write the other register just as well; and nothing in
+//! 1. Visit blocks in reverse postorder, their instructions last to first, so that a chain of
+//!    copies collapses in one walk: `r3 = r2` makes `r3 = r1` of the copy before it, which then
+//!    renames the result of the addition.
+//! 2. Remove a copy if three [guards](guards) hold: it is the only reader of its source's value;
+//!    one definition makes that value and can write the other register just as well; and nothing in
 //!    between reads or writes the other register.
 //! 3. Repeat for copies that removals have opened, at most [`MAX_ROUNDS`] times. The remark
 //!    `max-rounds` says that running the pass again may find more.
 //! 4. Remove copies of a register to itself, which renaming has left of `x = mov y`, `y = mov x`.
 //!
 //! Sound because the register that is written earlier holds a dead value between its new write and
-//! the copy's place, and after that the value that the copy would have put there. The other register
-//! loses a value that only the copy read.
+//! the copy's place, and after that the value that the copy would have put there. The other
+//! register loses a value that only the copy read.
 //!
-//! Cost: O(n) for each walk, and O(log n) for each copy, in another block than its definition times a
-//! constant. The names of all values serve all walks.
+//! Cost: O(n) for each walk, and O(log n) for each copy, in another block than its definition times
+//! a constant. The names of all values serve all walks.
 //!
-//! Off by default, as in ptxas: the pass changes definitions, where forward propagation only changes reads, and leaves
-//! less for later passes to recognise; `copy-prop` and `dce` have found most of it before.
+//! Off by default, as in ptxas: the pass changes definitions, where forward propagation only
+//! changes reads, and leaves less for later passes to recognise; `copy-prop` and `dce` have found
+//! most of it before.
 //!
 //! Source: ptxas page, phases 82 (AdvancedPhaseBackPropVReg) and 83 (OriBackCopyPropagate).
 
@@ -100,7 +102,8 @@ struct Walk {
     budget: i64,
     /// Refused copies, if the view is traced.
     refused: Vec<(Block, Inst, Refusal)>,
-    /// Registers that held the value of a renamed definition, from the first to the present one, if the view is traced.
+    /// Registers that held the value of a renamed definition, from the first to the present one, if
+    /// the view is traced.
     chains: BTreeMap<Inst, Vec<Reg>>,
 }
 
@@ -197,22 +200,27 @@ impl Walk {
 fn remove_self_moves(view: &mut View<'_>, moves: &[(Block, Inst)]) -> bool {
     let is_self_move = |&&(_, inst): &&(Block, Inst)| copied(&view.func().insts[inst]).is_none();
     let self_moves: Vec<(Block, Inst)> = moves.iter().filter(is_self_move).copied().collect();
-    take_insts_away(view, &self_moves, |&(_, inst)| inst, |view, some, needs_zeros| {
-        let [(block, first), others @ ..] = some else { return };
-        let module = view.module();
-        let mut rewrite = view.rewrite(|func| {
-            let text = instruction_text(module, func, *first);
-            let message = match others.len() {
-                0 => format!("removed `{text}`: it changes nothing"),
-                more => format!("removed `{text}` and {more} more: they change nothing"),
-            };
-            Remark::applied("self-copy", *block, message).at(*first)
-        });
-        some.iter().for_each(|&(_, inst)| rewrite.remove(inst));
-        if needs_zeros {
-            assign_zeros(&mut rewrite);
-        }
-    });
+    take_insts_away(
+        view,
+        &self_moves,
+        |&(_, inst)| inst,
+        |view, some, needs_zeros| {
+            let [(block, first), others @ ..] = some else { return };
+            let module = view.module();
+            let mut rewrite = view.rewrite(|func| {
+                let text = instruction_text(module, func, *first);
+                let message = match others.len() {
+                    0 => format!("removed `{text}`: it changes nothing"),
+                    more => format!("removed `{text}` and {more} more: they change nothing"),
+                };
+                Remark::applied("self-copy", *block, message).at(*first)
+            });
+            some.iter().for_each(|&(_, inst)| rewrite.remove(inst));
+            if needs_zeros {
+                assign_zeros(&mut rewrite);
+            }
+        },
+    );
     !self_moves.is_empty()
 }
 

@@ -11,9 +11,9 @@
 //! 1. Walk over the dominator tree with the copies and branch outcomes that hold at each place.
 //! 2. Replace an instruction with constant operands by a `mov` of the simulator's result: there is
 //!    one arithmetic in this project.
-//! 3. Apply an [identity](identities) that holds for every operand value to the bit. Float identities
-//!    of real numbers need the fast-math licence; those that would keep a NaN's bits, which
-//!    arithmetic does not, need an operand that is a result itself.
+//! 3. Apply an [identity](identities) that holds for every operand value to the bit. Float
+//!    identities of real numbers need the fast-math licence; those that would keep a NaN's bits,
+//!    which arithmetic does not, need an operand that is a result itself.
 //! 4. Drop a guard that holds on this path, and remove an instruction whose guard does not; reads
 //!    that lose their last assignment get a zero ([`crate::pass::support::last_assignment`]).
 //! 5. Walk again after a removal, at most [`MAX_WALKS`] times: a register that is left with one
@@ -22,8 +22,8 @@
 //! Sound because each replacement computes the same bits.
 //!
 //! Cost: a constant number of steps for each instruction and walk. Constants reach the uses of a
-//! definition by `copy-prop`; `general-optimize` runs both. Running the pass again finds nothing more,
-//! unless the remark `max-rounds` says so.
+//! definition by `copy-prop`; `general-optimize` runs both. Running the pass again finds nothing
+//! more, unless the remark `max-rounds` says so.
 //!
 //! Source: Muchnick, sections 12.1 and 12.3; IEEE 754-2019 for what holds of floats.
 
@@ -94,13 +94,14 @@ fn walk(view: &mut View<'_>, folding: &mut Folding<'_>) -> bool {
 /// State of one run of the pass.
 pub(super) struct Folding<'a> {
     settings: &'a Settings,
-    /// Instructions that never run, but whose assignments may be the last before some read. They are
-    /// removed after the walk, because the zeros assigned in their place must not change under it.
+    /// Instructions that never run, but whose assignments may be the last before some read. They
+    /// are removed after the walk, because the zeros assigned in their place must not change under
+    /// it.
     never_run: Vec<(Block, Inst)>,
     /// Instructions that the walk kept for a reason worth a remark, if the view is traced.
     refused: Vec<Refusal>,
-    /// Facts about the function at the first request. They survive changes: what replaces arithmetic is arithmetic, a
-    /// number, or a copy of an earlier result.
+    /// Facts about the function at the first request. They survive changes: what replaces
+    /// arithmetic is arithmetic, a number, or a copy of an earlier result.
     float_results: OnceCell<FloatResults>,
 }
 
@@ -127,7 +128,8 @@ impl<'a> Folding<'a> {
         stays
     }
 
-    /// Replaces one instruction by something simpler, again and again until nothing simpler is found.
+    /// Replaces one instruction by something simpler, again and again until nothing simpler is
+    /// found.
     fn fold(&mut self, view: &mut View<'_>, block: Block, inst: Inst) {
         while let Some((finding, simpler)) = self.simpler(view.func(), inst) {
             let module = view.module();
@@ -183,7 +185,8 @@ impl<'a> Folding<'a> {
         let Some(guard) = data.guard else { return };
         let Some(value) = copies.predicate(guard.reg) else { return };
         let holds = value != guard.negated;
-        // A register that is written nowhere else keeps a definition, of the value that unwritten registers have.
+        // A register that is written nowhere else keeps a definition, of the value that unwritten
+        // registers have.
         let sole = data.dsts.iter().find(|&&dst| copies.is_defined_once(dst)).copied();
         if !holds && sole.is_none() && !data.dsts.iter().all(|&dst| copies.is_assigned(dst)) {
             return self.never_run.push((block, inst));
@@ -214,7 +217,7 @@ impl<'a> Folding<'a> {
     }
 }
 
-/// Removes instructions that never run in one rewrite, mostly one.
+/// Removes instructions that never run, mostly one, in one rewrite.
 fn remove(view: &mut View<'_>, never_run: &[(Block, Inst)], needs_zeros: bool) {
     let [(block, inst), others @ ..] = never_run else { return };
     let module = view.module();
@@ -232,8 +235,8 @@ fn remove(view: &mut View<'_>, never_run: &[(Block, Inst)], needs_zeros: bool) {
     }
 }
 
-/// The simplest instruction that does what this one does, under the same guard. `compute` is [`evaluate`], or remembers
-/// what that has given.
+/// The simplest instruction that does what this one does, under the same guard. `compute` is
+/// [`evaluate`], or remembers what that has given.
 pub(super) fn simplest(
     func: &Function,
     mut data: InstData,
@@ -287,7 +290,8 @@ fn simplified(func: &Function, data: &InstData, simpler: Simpler) -> Option<Inst
     Some(InstData::new(opcode, [dst], args).guarded(data.guard))
 }
 
-/// The type of a `mov` of that operand: the result's, unless the operand's register is of another kind.
+/// The type of a `mov` of that operand: the result's, unless the operand's register is of another
+/// kind.
 fn copy_type(func: &Function, ty: Type, operand: &Operand) -> Option<Type> {
     match operand {
         Operand::Reg(reg) => {

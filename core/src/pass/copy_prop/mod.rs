@@ -8,17 +8,21 @@
 //! @!q y = add.u32 c, d                 @!q y = add.u32 c, 7       d is 7 where q does not
 //! ```
 //!
-//! One walk over the dominator tree; since a copy's own operand is replaced before the copy is recorded, whole chains
-//! collapse in that one walk. Sound because [`AvailableCopies`] only answers with a source that still holds what was
-//! copied in every lane that asks. A use is left alone where the source's type does not fit its place.
+//! 1. Walk over the dominator tree with the copies that hold at each place. The operand of a copy
+//!    is replaced before the copy is recorded, so a whole chain collapses in one walk.
+//! 2. With `CopyPropUseReachingDefs`, propagate where all definitions that reach a use are copies
+//!    of one value ([`reaching`]), and walk again if that changed something.
+//! 3. Record refusals of the last walk.
 //!
-//! With `CopyPropUseReachingDefs` a second walk goes by what reaches a use instead ([`reaching`]). The budgets count
-//! instructions that are changed, in the order of the walk.
+//! Sound because [`AvailableCopies`] only returns a source that still holds the copied value in
+//! every lane of the reader. A use is kept if the type of the source does not fit its place.
 //!
-//! Cost: a constant number of look-ups an operand, and one more for each copy that holds only under its reader's guard.
-//! Running it again finds nothing more, unless a budget ran out.
+//! Cost: O(1) for each operand and walk, and once more for each copy that holds only under its
+//! reader's guard. Running the pass again finds nothing more, unless a budget was used up; the
+//! budgets count changed instructions in the order of the walk, and the remark `budget` says so.
 //!
-//! Source: Aho, Lam, Sethi, Ullman, section 9.1.5, extended to guards as the ptxas page describes `OriCopyProp`.
+//! Source: Aho, Lam, Sethi, Ullman, section 9.1.5, extended to guards as the ptxas page describes
+//! `OriCopyProp`.
 
 mod reaching;
 mod replacer;
@@ -35,7 +39,7 @@ use crate::trace::{Fact, Remark};
 use crate::view::View;
 use replacer::{Changed, Found, Refusal, Replacer};
 
-/// See the file's head.
+/// The pass.
 pub struct CopyProp;
 
 impl Pass for CopyProp {
@@ -102,9 +106,9 @@ impl Pass for CopyProp {
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let knobs = &settings.knobs;
         let budget = |name: &str| u64::try_from(knobs.integer(name)).unwrap_or(0);
-        let counts = (!knobs.switch("CopyPropNonRegMultiDef")).then(|| view.func().definition_counts().collect::<Vec<_>>());
+        let counts: Vec<usize> = view.func().definition_counts().collect();
         let mut rules = Rules {
-            definitions: counts.as_deref(),
+            definitions: (!knobs.switch("CopyPropNonRegMultiDef")).then_some(&counts),
             addresses: knobs.switch("CopyPropAddr"),
             constants: knobs.switch("CopyPropConstantBank"),
             registers_only: knobs.switch("CopyPropNoWriteNonRR"),
@@ -127,7 +131,7 @@ impl Pass for CopyProp {
                 }
                 true
             });
-            // What is copied from somewhere else now may be a copy that dominates.
+            // A copy with another source now may be one that holds by dominance.
             let before = view.rewrites();
             if knobs.switch("CopyPropUseReachingDefs") {
                 reaching::propagate(view, rules, &mut budgets);
@@ -170,22 +174,22 @@ impl Budgets {
 /// Rules of what may be propagated, and where to.
 #[derive(Clone, Copy)]
 struct Rules<'a> {
-    /// How many definitions each register has, if constants are taken only from those with one.
+    /// Numbers of definitions of all registers, if constants are taken only from those with one.
     definitions: Option<&'a [usize]>,
     addresses: bool,
     constants: bool,
-    /// Only into instructions all of whose operands are registers, and stay so?
+    /// True if all operands of changed instructions must be registers, before and after.
     registers_only: bool,
-    /// From copies in other blocks?
+    /// True if copies in other blocks count.
     other_blocks: bool,
 }
 
 impl Rules<'_> {
-    /// Everything, everywhere.
+    /// Rules that allow everything.
     const ALL: Rules<'static> =
         Rules { definitions: None, addresses: true, constants: true, registers_only: false, other_blocks: true };
 
-    /// May an instruction with those operands be changed at all?
+    /// True if an instruction with those operands may be changed.
     fn admit(self, data: &InstData) -> bool {
         !self.registers_only || data.args.iter().all(|arg| arg.as_reg_or_negation().is_some())
     }
@@ -200,8 +204,9 @@ pub(super) fn visit(view: &mut View<'_>, copies: &AvailableCopies, block: Block,
     }
 }
 
-/// Replaces what one instruction reads, which may be a copy. Most instructions read none and do not come here. Refusals
-/// are about the instruction afterwards, and only collected if the view is traced.
+/// Replaces what one instruction reads, which may be a copy. Most instructions read none and do not
+/// come here. Refusals are about the instruction afterwards, and only collected if the view is
+/// traced.
 #[inline(never)]
 fn propagate_into(
     view: &mut View<'_>,
@@ -216,7 +221,7 @@ fn propagate_into(
     }
     let mut found = Found::default();
     if view.is_traced() {
-        // Tried on a copy first, because reasons are given before anything changes.
+        // A remark precedes its rewrite, so a copy of the instruction is changed first.
         let func = view.func();
         Replacer::new(&func.reg_types, copies, rules, Some(&mut found)).replace(&mut func.insts[inst].clone());
         refusals.extend(found.refused.iter().map(|&refusal| (block, inst, refusal)));

@@ -1,4 +1,4 @@
-//! Copy propagation by what reaches a use, instead of by what dominates it.
+//! Copy propagation by the definitions that reach a use, instead of by dominance.
 //!
 //! ```text
 //! left:  x = mov.u32 a              left:  x = mov.u32 a
@@ -15,7 +15,8 @@
 //!
 //! A join with an argument that is defined later, on a back edge, is a value of its own.
 //!
-//! Cost: linear in instructions and joins, apart from a logarithm for finding which value a register holds.
+//! Cost: linear in instructions and joins, apart from a logarithm for finding which value a
+//! register holds.
 //!
 //! Source: ptxas page, `CopyPropUseReachingDefs`.
 
@@ -134,8 +135,8 @@ fn replacements(
     found
 }
 
-/// Sources of all values that are copies. Arguments of a join that are not yet visited do not count, so nothing is
-/// assumed of values that reach it on a back edge.
+/// Sources of all values that are copies. Arguments of a join that are not yet visited do not
+/// count, so nothing is assumed of values that reach it on a back edge.
 fn trace(func: &Function, cfg: &Cfg, values: &Values) -> SecondaryMap<Value, Option<Source>> {
     let mut sources: SecondaryMap<Value, Option<Source>> = SecondaryMap::new();
     let mut is_visited: SecondaryMap<Value, bool> = SecondaryMap::new();

@@ -1,4 +1,6 @@
 //! Replacement of copies in one instruction by their sources, where type and place allow it.
+//!
+//! Cost: O(1) for each operand and each link of a chain of copies under one guard.
 
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
@@ -10,9 +12,9 @@ use crate::pass::support::available_copies::{AvailableCopies, FoundCopy, Source}
 /// Change of an instruction.
 #[derive(Clone, Copy, Default)]
 pub struct Changed {
-    /// Was anything replaced?
+    /// True if an operand was replaced.
     pub any: bool,
-    /// Was one of the copies made in another block?
+    /// True if one of the copies was made in another block.
     pub from_other_block: bool,
 }
 
@@ -30,18 +32,18 @@ pub struct Found {
 pub struct Refusal {
     pub copy: Reg,
     pub source: Source,
-    /// Whether the copy or its source may have been overwritten since.
+    /// True if the copy or its source may have been overwritten since.
     pub was_overwritten: bool,
 }
 
-/// Lets one instruction read what was copied.
+/// The replacement of copies in one instruction.
 pub struct Replacer<'a> {
     reg_types: &'a PrimaryMap<Reg, Type>,
     copies: &'a AvailableCopies,
     /// Guard of the reader.
     guard: Option<Guard>,
     rules: Rules<'a>,
-    /// Findings, if they are wanted.
+    /// Findings, if the view is traced.
     found: Option<&'a mut Found>,
     changed: Changed,
 }
@@ -57,9 +59,10 @@ impl<'a> Replacer<'a> {
         Replacer { reg_types, copies, guard: None, rules, found, changed: Changed::default() }
     }
 
-    /// Replaces copies by their sources. A source may be a copy under this guard, though it was none at the copy, so
-    /// each place is visited until it holds none; that ends, since a source was written before its copy. The guard
-    /// comes first: copies that hold under it are known by the source of its copy.
+    /// Replaces copies by their sources. A source may be a copy under this guard, though it was
+    /// none at the copy, so each place is visited until it holds none; that ends, since a source
+    /// was written before its copy. The guard comes first: copies that hold under it are known by
+    /// the source of its copy.
     pub fn replace(mut self, data: &mut InstData) -> Changed {
         let mut any = false;
         if let Some(guard) = &mut data.guard {
@@ -77,7 +80,7 @@ impl<'a> Replacer<'a> {
     }
 
     fn replace_operand(&mut self, data: &mut InstData, index: usize) -> bool {
-        // What an opaque instruction may take is not known, nor which of its registers have to be the same.
+        // Constraints on the operands of an opaque instruction are unknown.
         if data.opcode.op == Op::Ptx {
             return false;
         }
@@ -216,7 +219,7 @@ impl<'a> Replacer<'a> {
         }
     }
 
-    /// Do the rules allow that source for that copy?
+    /// True if the rules allow that source for that copy.
     fn may_use(&self, copy: Reg, source: Source) -> bool {
         let is_constant = matches!(source, Source::Const(_));
         let is_only = |counts: &[usize]| counts[copy.index()] < 2;
@@ -225,7 +228,7 @@ impl<'a> Replacer<'a> {
         fits && (self.rules.other_blocks || self.copies.was_copied_here(copy))
     }
 
-    /// Does a place of that kind, which holds `copy`, take `source`?
+    /// True if a place of that kind, which holds `copy`, takes `source`.
     fn fits(&self, copy: Reg, source: Source, kind: ArgKind) -> bool {
         match (source, kind) {
             (Source::Const(_), ArgKind::Value(_) | ArgKind::LowBits(_)) => true,

@@ -1,4 +1,5 @@
-//! The straight code of a region: the guard of each instruction, and the predicates that guards need.
+//! The straight code of a region: the guard of each instruction, and the predicates that guards
+//! need.
 //!
 //! ```text
 //! br p, a, b                       t1 = mov.pred p        the side overwrites p
@@ -54,8 +55,8 @@ pub struct StraightCode {
 }
 
 impl StraightCode {
-    /// The straight code of a region: the true side's instructions, then the false side's. Value names may be those of
-    /// the function before regions inside this one were converted.
+    /// The straight code of a region: the true side's instructions, then the false side's. Value
+    /// names may be those of the function before regions inside this one were converted.
     pub fn of(func: &Function, values: &Values, uses: &ValueUses, region: &Region) -> StraightCode {
         let sides = [0, 1].map(|side| region.insts(func, side).collect::<Vec<_>>());
         let branched = region.condition.reg;
@@ -104,8 +105,9 @@ struct Outside<'a> {
 }
 
 impl Outside<'_> {
-    /// True if code outside reads a register as the side, or code before it, left it. A value leaves its side only
-    /// through a phi at the join or a guarded write, so operands outside cannot read it.
+    /// True if code outside reads a register as the side, or code before it, left it. A value
+    /// leaves its side only through a phi at the join or a guarded write, so operands outside
+    /// cannot read it.
     fn reads(&self, reg: Reg) -> bool {
         let mut written = self.insts.iter().filter_map(|&inst| {
             let place = self.func.insts[inst].dsts.iter().position(|&dst| dst == reg)?;
@@ -131,7 +133,8 @@ impl Outside<'_> {
 /// Forms in which the rest of a side reads the result of a comparison for its guards.
 #[derive(Clone, Copy)]
 struct GuardForms {
-    /// True if a negated guard does. Others are guards, or comparisons that are combined with the result.
+    /// True if a negated guard does. Others are guards, or comparisons that are combined with the
+    /// result.
     has_negated: bool,
 }
 
@@ -172,8 +175,8 @@ struct Builder {
     is_overwritten: bool,
     /// Predicates computed with each guard register; dropped when it is overwritten.
     known: BTreeMap<Reg, Known>,
-    /// Registers that are true only where the side is taken, each with a temporary that is true where the side is taken
-    /// and the register is not.
+    /// Registers that are true only where the side is taken, each with a temporary that is true
+    /// where the side is taken and the register is not.
     implying: BTreeMap<Reg, Option<Reg>>,
 }
 
@@ -199,8 +202,8 @@ impl Builder {
         dst
     }
 
-    /// Adds an instruction of a side. The forms are given for a comparison that guards depend on and that may take the
-    /// branch's predicate into it.
+    /// Adds an instruction of a side. The forms are given for a comparison that guards depend on
+    /// and that may take the branch's predicate into it.
     fn add(&mut self, data: &InstData, inst: Inst, side: Guard, forms: Option<GuardForms>) {
         let own = data.guard.filter(|&own| self.is_overwritten || own != side);
         let mut line = Line { data: InstData { guard: None, ..data.clone() }, inst: Some(inst), side: self.side };
@@ -227,7 +230,8 @@ impl Builder {
         self.lines.push(line);
     }
 
-    /// The guard of an instruction of a side that had a guard of its own, or none that says more than the branch.
+    /// The guard of an instruction of a side that had a guard of its own, or none that says more
+    /// than the branch.
     fn guard(&mut self, side: Guard, own: Option<Guard>) -> Guard {
         let branch = self.branch;
         let Some(own) = own else { return Guard { reg: branch, negated: side.negated } };

@@ -5,11 +5,12 @@
 //! @!p x = mov.u32 b     ──▶    x = selp.u32 a, b, p
 //! ```
 //!
-//! Diamonds whose sides end in a copy to the same register leave such pairs. One instruction does the
-//! work in all lanes, and the old `x` is dead before it.
+//! Diamonds whose sides end in a copy to the same register leave such pairs. One instruction does
+//! the work in all lanes, and the old `x` is dead before it.
 //!
-//! Sound if nothing between the two reads or writes `x`, and nothing writes `p` or the source of the
-//! first copy: each lane has run exactly one of them, and the select reads the same source later.
+//! Sound if nothing between the two reads or writes `x`, and nothing writes `p` or the source of
+//! the first copy: each lane has run exactly one of them, and the select reads the same source
+//! later.
 //!
 //! Cost: O(n log n) in the block. Limit: predicates have no select.
 

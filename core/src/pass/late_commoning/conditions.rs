@@ -12,8 +12,8 @@
 //!
 //! The page tests C3 between blocks only, which would merge two shared loads around a store of one
 //! block; here it is always tested. Values are compared by their numbers, in place of the page's
-//! representatives and chain slots. A walk down the dominator tree that finds the first instruction by
-//! the number of the second one's work ensures all but C3 and C4.
+//! representatives and chain slots. A walk down the dominator tree that finds the first instruction
+//! by the number of the second one's work ensures all but C3 and C4.
 //!
 //! Cost: O(1) for each pair.
 //!
@@ -50,8 +50,8 @@ pub(super) struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    /// Tests C3 and C4 for two instructions of one work. The first may have lost its guard since its numbers were
-    /// found.
+    /// Tests C3 and C4 for two instructions of one work. The first may have lost its guard since
+    /// its numbers were found.
     pub fn hold(&self, first: Inst, second: Inst) -> Result<(), Broken> {
         if !self.predicates_agree(first, second) {
             Err(Broken::C4)
@@ -62,7 +62,8 @@ impl Conditions<'_> {
         }
     }
 
-    /// Negation of C3: changes of memory or of the active lanes may give the second instruction another result.
+    /// Negation of C3: changes of memory or of the active lanes may give the second instruction
+    /// another result.
     fn may_differ(&self, first: Inst, second: Inst) -> bool {
         let content = |inst| self.numbers.of(inst).map(|numbered| numbered.content);
         content(first) != content(second)
@@ -73,9 +74,9 @@ impl Conditions<'_> {
         self.numbers.of(first).zip(self.numbers.of(second)).is_some_and(|(first, second)| first.guard == second.guard)
     }
 
-    /// Could the first do the work of both if it had no guard? Both are in one block under opposite guards, so each
-    /// lane does the work once, and nothing in between changes the result. A load may fail, so no lane may have ended
-    /// in between either, as in a call.
+    /// Could the first do the work of both if it had no guard? Both are in one block under opposite
+    /// guards, so each lane does the work once, and nothing in between changes the result. A load
+    /// may fail, so no lane may have ended in between either, as in a call.
     pub fn are_complementary(&self, first: (Block, Inst), second: (Block, Inst), has_call: bool) -> bool {
         let numbers = self.numbers.of(first.1).zip(self.numbers.of(second.1));
         let has_opposite_guards = numbers.is_some_and(|(first, second)| first.has_opposite_guard(&second));

@@ -1,4 +1,4 @@
-//! Late commoning: work that if-conversion has put side by side is done once.
+//! Late commoning: computations that if-conversion has put side by side are done once.
 //!
 //! ```text
 //! @p x = mul.u32 a, 3            @p x = mul.u32 a, 3
@@ -6,23 +6,23 @@
 //! @!p z = mul.u32 a, 3           @!p z = mul.u32 a, 3      with `complementary`: one multiplication without a guard
 //! ```
 //!
-//! 1. Walk down the dominator tree in program order, with a table of opcodes and operands that dominate.
-//!    Copies are followed, unless `DisableMoveCommoning` is on; operands that commute are not sorted,
-//!    which is the work of `gvn-cse`.
+//! 1. Walk down the dominator tree in program order, with a table of opcodes and operands that
+//!    dominate. Copies are followed, unless `DisableMoveCommoning` is on; operands that commute are
+//!    not sorted, which is the work of `gvn-cse`.
 //! 2. Test an entry with the same work against the page's seven [`conditions`].
-//! 3. Replace the later instruction by copies of the earlier one's results. With `complementary`, run
-//!    one instruction in all lanes, into new registers that the lanes of both guards copy from.
+//! 3. Replace the later instruction by copies of the earlier one's results. With `complementary`,
+//!    run one instruction in all lanes, into new registers that the lanes of both guards copy from.
 //! 4. Walk again if a removed definition was the reason of an earlier refusal, on a back edge.
 //!
 //! Sound because the earlier instruction has run on every path to the later one, in the same lanes,
-//! with the same operands and the same memory, and its registers still hold its results. A load runs
-//! in all lanes only if each lane would have read the same at its place and no lane can have ended in
-//! between.
+//! with the same operands and the same memory, and its registers still hold its results. A load
+//! runs in all lanes only if each lane would have read the same at its place and no lane can have
+//! ended in between.
 //!
-//! Cost: O(n log n) for each walk, of which there are at most [`MAX_WALKS`]; the remark `max-rounds`
-//! tells. If nothing reads a register before an instruction, its value there has no name; searches for such
-//! values take [`STEPS_A_VALUE`] steps for each value of the function, all together. The remark of a
-//! refusal after that says that the register may have been written since.
+//! Cost: O(n log n) for each walk, of which there are at most [`MAX_WALKS`]; the remark
+//! `max-rounds` tells. If nothing reads a register before an instruction, its value there has no
+//! name; searches for such values take [`STEPS_A_VALUE`] steps for each value of the function, all
+//! together. The remark of a refusal after that says that the register may have been written since.
 //!
 //! The page's phase is on; the knob `ForceLateCommoning` turns the pass off.
 //!
@@ -57,7 +57,8 @@ use crate::trace::{Fact, Place, Remark};
 use crate::view::View;
 use conditions::{Broken, Conditions};
 
-/// Searches of a walk for the contents of registers stop after as many steps for each value of the function.
+/// Searches of a walk for the contents of registers stop after as many steps for each value of the
+/// function.
 const STEPS_A_VALUE: usize = 2;
 
 /// A further walk is not made, and the remark `max-rounds` says so.
@@ -116,7 +117,8 @@ fn walk(view: &mut View<'_>, settings: &Settings) -> bool {
     let complementary = knobs.switch("complementary");
     let mut leaders: ScopedStacks<Inst> = ScopedStacks::new(numbers.count());
     let mut workers: ScopedStacks<Inst> = ScopedStacks::new(numbers.count());
-    // Last instruction of the open block by work, predicate of its guard, and whether that is negated.
+    // Last instruction of the open block by work, predicate of its guard, and whether that is
+    // negated.
     let mut guarded: BTreeMap<(Number, Number, bool), Inst> = BTreeMap::new();
     let mut registers = Registers::of(&cfg, &values);
     for (place, &block) in dominators.preorder().iter().enumerate() {
@@ -215,8 +217,8 @@ impl Registers {
         })
     }
 
-    /// True if the register holds the wanted value on every path once removed writes are left out. False if no steps
-    /// are left to find out.
+    /// True if the register holds the wanted value on every path once removed writes are left out.
+    /// False if no steps are left to find out.
     fn holds(&mut self, &Overwritten { reg, wanted, held }: &Overwritten) -> bool {
         let mut work: SmallVec<[Held; 8]> = smallvec![held];
         let mut seen: HashSet<Held> = HashSet::new();
@@ -266,13 +268,14 @@ fn can_be_common(data: &InstData) -> bool {
 struct Pair {
     leader: (Block, Inst),
     inst: (Block, Inst),
-    /// Has the leader lost its guard, so that its registers are temporaries that nothing else writes?
+    /// True if the leader has lost its guard, so that its registers are temporaries of one definition.
     has_lost_guard: bool,
 }
 
 impl Pair {
-    /// Replaces the instruction by copies of the leader's results, if their registers still hold them. Under opposite
-    /// guards, the leader then does the work in all lanes. Returns whether the instruction was replaced.
+    /// Replaces the instruction by copies of the leader's results, if their registers still hold
+    /// them. Under opposite guards, the leader then does the work in all lanes. Returns whether the
+    /// instruction was replaced.
     fn try_replace(&self, view: &mut View<'_>, registers: &mut Registers, are_opposite: bool) -> bool {
         let ((from, leader), (block, inst)) = (self.leader, self.inst);
         let (module, func) = (view.module(), view.func());

@@ -41,10 +41,12 @@ impl AvailableCopies {
         self.knowledge.len() - 1
     }
 
-    /// Source of the copy that the only destination of an instruction is, in the versions before the instruction.
+    /// Source of the copy that the only destination of an instruction is, in the versions before
+    /// the instruction.
     fn copy_made_by(&self, data: &InstData) -> Copy {
         let &[dst] = data.dsts.as_slice() else { return Copy::Unknown };
-        // A register that is copied into itself, or chosen by itself, tells nothing of its new value.
+        // A register that is copied into itself, or chosen by itself, tells nothing of its new
+        // value.
         let hold = |operand: &Operand| match Source::of(operand)? {
             Source::Reg(reg) if reg == dst => None,
             Source::Reg(reg) => Some(Held::Reg(reg, self.regs[reg.index()].written)),
@@ -85,7 +87,8 @@ impl AvailableCopies {
         }
         let before = self.knowledge_of(dst);
         let Copy::Always(held) = made else {
-            // Nothing is known where the guard holds, so only the other lanes may keep what they had.
+            // Nothing is known where the guard holds, so only the other lanes may keep what they
+            // had.
             return match before.copy {
                 Copy::Where(known, known_value, held)
                     if known == predicate && known_value != value && before.copied_in == self.extended_block =>

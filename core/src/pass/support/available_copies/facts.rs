@@ -73,7 +73,8 @@ pub(super) struct RegState {
 pub(super) enum Written {
     /// Not written yet; the register has several definitions.
     Never,
-    /// The register has one definition, which is in no block that dominates the open one, or after the place.
+    /// The register has one definition, which is in no block that dominates the open one, or after
+    /// the place.
     NotYet,
     /// A parameter that is never written.
     OnEntry,
@@ -84,7 +85,7 @@ pub(super) enum Written {
 }
 
 impl Written {
-    /// Has the register one definition?
+    /// True if the register has one definition.
     pub fn is_once(self) -> bool {
         matches!(self, Written::NotYet | Written::OnEntry | Written::Once(_))
     }

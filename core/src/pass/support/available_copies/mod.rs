@@ -16,7 +16,8 @@
 //!
 //! Cost: O(1) for each instruction, in tables with one entry for each register.
 //!
-//! Source: Aho, Lam, Sethi, Ullman, section 9.1.5; extended basic blocks as in Muchnick, section 12.5.
+//! Source: Aho, Lam, Sethi, Ullman, section 9.1.5; extended basic blocks as in Muchnick, section
+//! 12.5.
 
 mod definitions;
 mod facts;
@@ -50,7 +51,8 @@ struct Scope {
 pub struct CopyWalk<B, I> {
     /// True if complementary guarded copies of one value are one copy.
     pub joins_complementary: bool,
-    /// Selects blocks by their places in the dominator tree's preorder, with all that dominate them.
+    /// Selects blocks by their places in the dominator tree's preorder, with all that dominate
+    /// them.
     pub block_takes_part: B,
     /// Selects instructions. The writes of the other ones do not count.
     pub inst_takes_part: I,
@@ -73,8 +75,8 @@ pub fn walk_part_with_copies<F>(
 }
 
 impl<B: Fn(usize) -> bool, I: Fn(Inst) -> bool> CopyWalk<B, I> {
-    /// Visits the instructions for which `look` finds something in the copies. `visit` may change or remove the
-    /// instruction, and returns whether it is still in the function.
+    /// Visits the instructions for which `look` finds something in the copies. `visit` may change
+    /// or remove the instruction, and returns whether it is still in the function.
     pub fn run<F>(
         self,
         view: &mut View<'_>,
@@ -127,8 +129,9 @@ pub struct FoundCopy {
 pub struct AvailableCopies {
     cfg: Rc<Cfg>,
     dominators: Rc<Dominators>,
-    /// States by register. Which registers have exactly one definition, a parameter's value on entry counted as one, is
-    /// decided before the first block: definitions removed during the walk make no others true elsewhere.
+    /// States by register. Which registers have exactly one definition, a parameter's value on
+    /// entry counted as one, is decided before the first block: definitions removed during the walk
+    /// make no others true elsewhere.
     regs: Vec<RegState>,
     /// The first one is [`Knowledge::none()`].
     knowledge: Vec<Knowledge>,
@@ -221,19 +224,19 @@ impl AvailableCopies {
         &self.knowledge[self.regs[reg.index()].known]
     }
 
-    /// May [`AvailableCopies::lookup`] find something for the register? Mostly not.
+    /// True if [`AvailableCopies::lookup`] may find something for the register; mostly false.
     pub fn may_be_copy(&self, reg: Reg) -> bool {
         self.knowledge_of(reg).copy != Copy::Unknown
     }
 
-    /// Does an instruction read a register that may be a copy? Mostly not.
+    /// True if an instruction reads a register that may be a copy; mostly false.
     pub fn reads_copy(&self, data: &InstData) -> bool {
         let mut any = false;
         data.for_each_use(|reg| any |= self.may_be_copy(reg));
         any
     }
 
-    /// Is the copy that the register is in the open block?
+    /// True if the register was made a copy in the open block.
     pub fn was_copied_here(&self, reg: Reg) -> bool {
         self.knowledge_of(reg).copied_at == self.block
     }
@@ -273,17 +276,18 @@ impl AvailableCopies {
         holds.then_some(value)
     }
 
-    /// Has the register exactly one definition, a parameter's value on entry counted as one?
+    /// True if the register has one definition, counting a parameter's value on entry.
     pub fn is_defined_once(&self, reg: Reg) -> bool {
         self.regs[reg.index()].written.is_once()
     }
 
-    /// Has every path to here assigned the register, one with several definitions?
+    /// True if every path to here has assigned the register, one with several definitions.
     pub fn is_assigned(&self, reg: Reg) -> bool {
         !matches!(self.regs[reg.index()].written, Written::Never | Written::NotYet)
     }
 
-    /// The value of a predicate on which the knowledge depends, if the guard of the reader or the path implies it.
+    /// The value of a predicate on which the knowledge depends, if the guard of the reader or the
+    /// path implies it.
     fn value_of(&self, knowledge: &Knowledge, predicate: Predicate, guard: Option<Guard>) -> Option<bool> {
         let Predicate { reg, written } = predicate;
         if !self.still_holds(knowledge, Held::Reg(reg, written)) {
@@ -307,7 +311,8 @@ impl AvailableCopies {
         }
     }
 
-    /// True if the register has one definition, which is on every path to a block in which it was last written so.
+    /// True if the register has one definition, which is on every path to a block in which it was
+    /// last written so.
     fn definition_dominates(&self, written: Written, block: Block) -> bool {
         match written {
             Written::Once(definition) => definition == block || self.dominators.dominates(definition, block),
