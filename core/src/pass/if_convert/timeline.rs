@@ -1,4 +1,4 @@
-//! Issue times of a line of code in one warp: instructions in order, each once its registers are ready.
+//! Issue times of a line of code in one warp: in order, once the registers are ready.
 //!
 //! ```text
 //! a = ld.shared.u32 s[i]      issues at 0, ready at 23

@@ -268,7 +268,7 @@ fn can_be_common(data: &InstData) -> bool {
 struct Pair {
     leader: (Block, Inst),
     inst: (Block, Inst),
-    /// True if the leader has lost its guard, so that its registers are temporaries of one definition.
+    /// True if the leader has lost its guard, so that its registers are temporaries written once.
     has_lost_guard: bool,
 }
 
@@ -284,7 +284,9 @@ impl Pair {
         let reads_registers = !are_opposite && !self.has_lost_guard;
         let overwritten = if reads_registers { registers.overwritten(func, leader, self.inst) } else { None };
         let obstacle = self.obstacle(func, frees_leader);
-        let since = overwritten.as_ref().map(|overwritten| (overwritten.reg, "has been written since"));
+        let is_known = registers.steps > 0;
+        let since = if is_known { "has been written since" } else { "may have been written since" };
+        let since = overwritten.as_ref().map(|overwritten| (overwritten.reg, since));
         if let Some((reg, why)) = since.or(obstacle) {
             registers.refused.extend(overwritten.filter(|_| obstacle.is_none()));
             view.miss(|func| {
@@ -299,8 +301,8 @@ impl Pair {
             let names: Vec<_> = leader_dsts.iter().map(|&reg| format!("`{}`", func.regs[reg].name)).collect();
             let names = names.join(", ");
             let (rule, message) = if are_opposite {
-                let message = "is also computed where its guard fails, so all lanes compute it once, into";
-                ("complementary", format!("`{text}` {message} {names}"))
+                let message = format!("`{text}` is also computed where its guard fails, into {names}, so all lanes ");
+                ("complementary", message + "compute it once")
             } else {
                 let name = &func.blocks[from].name;
                 ("common", format!("`{text}` was already computed in `{name}`: its value is in {names}"))
