@@ -218,11 +218,7 @@ fn multiply_add(data: &InstData, constant: Option<(&Operand, u64)>) -> Option<Fi
         (Some((_, 0)), ..) => finding("annihilator", "the product is zero", Simpler::Operand(c.clone())),
         (Some((x, 1)), ..) if !wide => finding("neutral", "the product is its other factor", add(x.clone())),
         (_, Operand::Const(a), Operand::Const(b)) => {
-            let extend = |bits: u64| {
-                let shift = 64 - opcode.ty.bits();
-                if opcode.ty.is_signed() { (((bits << shift) as i64) >> shift) as u64 } else { bits }
-            };
-            let product = extend(*a).wrapping_mul(extend(*b)) & result.mask();
+            let product = opcode.ty.extend(*a).wrapping_mul(opcode.ty.extend(*b)) as u64 & result.mask();
             finding("constant", "the product is a constant", add(Operand::Const(product)))
         }
         _ if *c == Operand::Const(0) => {

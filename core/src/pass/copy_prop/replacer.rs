@@ -141,10 +141,7 @@ impl<'a> Replacer<'a> {
                 && self.may_use(*term, source)
             {
                 self.record(*term, source);
-                let ty = self.reg_types[*term];
-                let shift = 64 - ty.bits();
-                let bits = bits & ty.mask();
-                let value = if ty.is_signed() { ((bits << shift) as i64) >> shift } else { bits as i64 };
+                let value = self.reg_types[*term].extend(bits);
                 *offset = offset.wrapping_add(value.wrapping_mul(*scale));
                 any = true;
                 return false;
