@@ -1,5 +1,4 @@
-//! Backward copy propagation: a definition writes the register into which a copy would have put its
-//! result.
+//! Backward copy propagation: a definition writes the register that its result is copied to.
 //!
 //! ```text
 //! r1 = add.u32 a, b                       r3 = add.u32 a, b
@@ -22,8 +21,7 @@
 //! the copy's place, and after that the value that the copy would have put there. The other
 //! register loses a value that only the copy read.
 //!
-//! Cost: O(n) for each walk, and O(log n) for each copy, in another block than its definition times
-//! a constant. The names of all values serve all walks.
+//! Cost: O(n) for each walk, and O(log n) for each copy. The names of all values serve all walks.
 //!
 //! Off by default, as in ptxas: the pass changes definitions, where forward propagation only
 //! changes reads, and leaves less for later passes to recognise; `copy-prop` and `dce` have found

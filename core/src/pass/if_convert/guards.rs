@@ -1,5 +1,4 @@
-//! The straight code of a region: the guard of each instruction, and the predicates that guards
-//! need.
+//! The straight code of a region: instructions under guards, and the predicates that guards need.
 //!
 //! ```text
 //! br p, a, b                       t1 = mov.pred p        the side overwrites p
@@ -26,6 +25,8 @@
 //!
 //! Then `q` implies `p`, and its guards need no computation; neither do those of comparisons that
 //! are combined with `q`, so nests of any depth cost no more than their comparisons.
+//!
+//! Cost: O(n log n) in the instructions of a side, O(n²) in its comparisons.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
