@@ -72,15 +72,16 @@ impl Pass for BackCopyProp {
             return Ok(());
         }
         let mut guards = Guards::new(view, &moves);
+        let mut self_moves = Vec::new();
         for _ in 0..MAX_ROUNDS {
-            let mut walk = Walk { guards, budget, refused: Vec::new(), chains: BTreeMap::new() };
+            let mut walk = Walk { guards, budget, self_moves, refused: Vec::new(), chains: BTreeMap::new() };
             let has_ended = walk.run(view, &moves);
-            budget = walk.budget;
+            (budget, self_moves) = (walk.budget, core::mem::take(&mut walk.self_moves));
             moves.retain(|&(block, inst)| view.func().inst_block(inst) == Some(block));
             if has_ended && walk.guards.may_find_more() {
                 guards = walk.guards;
                 guards.renew(view.func(), &moves);
-            } else if has_ended && remove_self_moves(view, &moves) {
+            } else if has_ended && remove_self_moves(view, core::mem::take(&mut self_moves)) {
                 moves = moves_in_order(view);
                 guards = Guards::new(view, &moves);
             } else {
@@ -98,6 +99,8 @@ struct Walk {
     guards: Guards,
     /// Copies that may still be removed.
     budget: i64,
+    /// Definitions that renaming has turned into copies of a register to itself.
+    self_moves: Vec<(Block, Inst)>,
     /// Refused copies, if the view is traced.
     refused: Vec<(Block, Inst, Refusal)>,
     /// Registers that held the value of a renamed definition, from the first to the present one, if
@@ -164,6 +167,10 @@ impl Walk {
         rewrite.remove(copy);
         rewrite.finish();
         self.guards.note_renamed(view.func(), copy, (from, to), definition);
+        let (func, inst) = (view.func(), definition.inst);
+        if func.insts[inst].copied_register() == Some((to, to)) {
+            self.self_moves.extend(func.inst_block(inst).map(|block| (block, inst)));
+        }
         if view.is_traced() {
             self.chains.insert(definition.inst, chain);
         }
@@ -194,10 +201,11 @@ impl Walk {
     }
 }
 
-/// Removes copies of a register to itself. Returns whether there were any.
-fn remove_self_moves(view: &mut View<'_>, moves: &[(Block, Inst)]) -> bool {
-    let is_self_move = |&&(_, inst): &&(Block, Inst)| copied(&view.func().insts[inst]).is_none();
-    let self_moves: Vec<(Block, Inst)> = moves.iter().filter(is_self_move).copied().collect();
+/// Removes those of the instructions that are still copies of a register to itself. Returns whether there were any.
+fn remove_self_moves(view: &mut View<'_>, mut self_moves: Vec<(Block, Inst)>) -> bool {
+    self_moves.retain(|&(block, inst)| {
+        view.func().inst_block(inst) == Some(block) && copied(&view.func().insts[inst]).is_none()
+    });
     take_insts_away(
         view,
         &self_moves,

@@ -1,7 +1,9 @@
 //! Reads and writes of the registers that copies write: a sorted row for each of them.
 //!
-//! Cost: linear in the instructions; a query is a binary search.
+//! Cost: linear in the instructions; a query is a binary search, and a change costs as much as a row is
+//! long.
 
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -30,6 +32,8 @@ pub struct Touches {
     /// Start of each register's row in `touches`, and the end of the last one.
     first: Vec<u32>,
     touches: Vec<Touch>,
+    /// Rows changed since the computation.
+    changed: BTreeMap<Reg, Vec<Touch>>,
 }
 
 impl Touches {
@@ -66,7 +70,45 @@ impl Touches {
             touches[*free as usize] = touch;
             *free += 1;
         }
-        Touches { places, ends, first, touches }
+        Touches { places, ends, first, touches, changed: BTreeMap::new() }
+    }
+
+    /// Number of reads and writes of a register.
+    pub fn count(&self, reg: Reg) -> usize {
+        self.row(reg).len()
+    }
+
+    /// Removes an instruction from the register's row.
+    pub fn remove(&mut self, reg: Reg, inst: Inst) {
+        self.change(reg, |row| row.retain(|touch| touch.inst != inst));
+    }
+
+    /// Removes an instruction's writes of the register.
+    pub fn remove_write(&mut self, reg: Reg, inst: Inst) {
+        self.change(reg, |row| row.retain(|touch| touch.inst != inst || !touch.is_write));
+    }
+
+    /// Adds an instruction's write of the register.
+    pub fn add_write(&mut self, reg: Reg, inst: Inst) {
+        let place = self.places[inst.index()];
+        self.change(reg, |row| {
+            let at = row.partition_point(|touch| touch.place <= place);
+            row.insert(at, Touch { inst, is_write: true, place });
+        });
+    }
+
+    /// True if the rows of a set of registers are those of another collection.
+    pub fn says_the_same(&self, other: &Touches, regs: &FixedBitSet) -> bool {
+        let row_of = |touches: &Touches, reg| -> Vec<(Inst, bool)> {
+            touches.row(reg).iter().map(|touch| (touch.inst, touch.is_write)).collect()
+        };
+        regs.ones().map(Reg::new).all(|reg| row_of(self, reg) == row_of(other, reg))
+    }
+
+    fn change(&mut self, reg: Reg, change: impl FnOnce(&mut Vec<Touch>)) {
+        let Touches { first, touches, changed, .. } = self;
+        let row = || touches[first[reg.index()] as usize..first[reg.index() + 1] as usize].to_vec();
+        change(changed.entry(reg).or_insert_with(row));
     }
 
     /// True if `a` is before `b` in their block.
@@ -84,7 +126,10 @@ impl Touches {
     }
 
     fn row(&self, reg: Reg) -> &[Touch] {
-        &self.touches[self.first[reg.index()] as usize..self.first[reg.index() + 1] as usize]
+        match self.changed.get(&reg) {
+            Some(row) => row,
+            None => &self.touches[self.first[reg.index()] as usize..self.first[reg.index() + 1] as usize],
+        }
     }
 
     /// The last one between two instructions of a block, both excluded.
