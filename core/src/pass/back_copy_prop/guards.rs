@@ -13,8 +13,9 @@
 //! such a register wait for the next walk.
 //!
 //! The next walk uses the same value names: a removed copy was the only reader of one value, and
-//! the readers of its result read that value now. The rows of its two registers follow the renaming,
-//! which saves a quarter of the pass on deep programs (compared with recomputation in debug builds).
+//! the readers of its result read that value now. The rows
+//! of its two registers follow the renaming, which saves a tenth of the pass at 30,000
+//! instructions; debug builds compare them with recomputation.
 //!
 //! Cost: O(log n) for a copy in its definition's block, O([`MAX_EDGES`] log n) for another one.
 //!

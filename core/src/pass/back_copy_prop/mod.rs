@@ -201,7 +201,8 @@ impl Walk {
     }
 }
 
-/// Removes those of the instructions that are still copies of a register to itself. Returns whether there were any.
+/// Removes those of the instructions that are still copies of a register to itself. Returns whether
+/// there were any.
 fn remove_self_moves(view: &mut View<'_>, mut self_moves: Vec<(Block, Inst)>) -> bool {
     self_moves.retain(|&(block, inst)| {
         view.func().inst_block(inst) == Some(block) && copied(&view.func().insts[inst]).is_none()

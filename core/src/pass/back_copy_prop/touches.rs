@@ -1,7 +1,7 @@
 //! Reads and writes of the registers that copies write: a sorted row for each of them.
 //!
-//! Cost: linear in the instructions; a query is a binary search, and a change costs as much as a row is
-//! long.
+//! Cost: linear in the instructions; a query is a binary search, and a change costs as much as a
+//! row is long.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
