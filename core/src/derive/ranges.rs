@@ -523,12 +523,7 @@ impl Analysis<'_> {
     pub fn operand(&self, func: &Function, state: &State, operand: &Operand, ty: Type) -> Value {
         match operand {
             Operand::Reg(reg) => state.get(*reg).fit(if ty.bits() == 64 { Type::S64 } else { ty }),
-            Operand::Const(bits) if ty.is_float() => Value::exactly(*bits as i64),
-            Operand::Const(bits) if ty.is_signed() || ty.bits() == 64 => {
-                let shift = 64 - ty.bits();
-                Value::exactly(((bits << shift) as i64) >> shift)
-            }
-            Operand::Const(bits) => Value::exactly((bits & ty.mask()) as i64),
+            Operand::Const(bits) => Value::exactly(ty.extend(*bits)),
             Operand::Special(special) => self.special(*special),
             Operand::Symbol(Symbol::Array(array)) if func.kind == FuncKind::Kernel => {
                 Value::pointer(Base::Array(*array))

@@ -36,11 +36,12 @@ use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
 use crate::flow::Allowance;
 use crate::ir::Function;
 use crate::machine::{Machine, OpClass};
-use crate::pass::support::available_copies::walk_with_copies;
+use crate::pass::support::available_copies::CopyWalk;
+use crate::pass::support::rounds::tell_max_rounds;
 use crate::trace::{Fact, Remark};
 use crate::view::View;
 
-/// See the file's head.
+/// The pass.
 pub struct GeneralOptimize;
 
 impl Pass for GeneralOptimize {
@@ -94,16 +95,7 @@ impl Pass for GeneralOptimize {
                 }
             }
         }
-        if let Some(entry) = view.func().entry_block() {
-            view.miss(|_| {
-                Remark::missed(
-                    "max-rounds",
-                    entry,
-                    format!("stopped after {max_rounds} rounds, each of which changed something"),
-                )
-                .with("rounds", Fact::Count(max_rounds as u64))
-            });
-        }
+        tell_max_rounds(view, u64::try_from(max_rounds).unwrap_or(0), "each of which changed something");
         Ok(())
     }
 }
@@ -133,7 +125,7 @@ fn tell_small_share(view: &mut View<'_>, share: f64, least: f64) {
 /// them takes one round, however long it is.
 fn propagate_and_fold(view: &mut View<'_>, settings: &Settings) {
     let mut folding = Folding::new(settings);
-    walk_with_copies(
+    CopyWalk::ALL.run(
         view,
         |_, _| Some(()),
         |view, copies, (block, inst), ()| {
@@ -142,6 +134,7 @@ fn propagate_and_fold(view: &mut View<'_>, settings: &Settings) {
         },
     );
     folding.finish_walk(view);
+    folding.tell_refusals(view);
 }
 
 /// Parts of a round, in order.

@@ -360,6 +360,14 @@ impl InstData {
         }
     }
 
+    /// The register that a `mov` copies, and its destination; None for all other instructions.
+    pub fn copied_register(&self) -> Option<(Reg, Reg)> {
+        match (self.opcode.op, self.dsts.as_slice(), self.args.as_slice()) {
+            (Op::Mov, &[to], &[Operand::Reg(from)]) => Some((from, to)),
+            _ => None,
+        }
+    }
+
     /// Does it end a block?
     pub fn is_terminator(&self) -> bool {
         self.opcode.op.is_terminator()

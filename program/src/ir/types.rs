@@ -79,6 +79,12 @@ impl Type {
         if self.bits() == 64 { u64::MAX } else { (1 << self.bits()) - 1 }
     }
 
+    /// The low bits of that width as a number: with their sign for signed types, without for others.
+    pub const fn extend(self, bits: u64) -> i64 {
+        let shift = 64 - self.bits();
+        if self.is_signed() { ((bits << shift) as i64) >> shift } else { (bits & self.mask()) as i64 }
+    }
+
     /// Returns the meaning of the bits.
     pub const fn class(self) -> TypeClass {
         match self {

@@ -1,6 +1,7 @@
 //! Reads and writes of the registers that copies write: a sorted row for each of them.
 //!
-//! Linear in the instructions; a question is a binary search, and a change costs as much as a row is long.
+//! Cost: linear in the instructions; a query is a binary search, and a change costs as much as a
+//! row is long.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -12,31 +13,31 @@ use fixedbitset::FixedBitSet;
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, Reg};
 
-/// One instruction that reads or writes a register. One that does both is there twice.
+/// One instruction that reads or writes a register. An instruction that does both has two entries.
 #[derive(Clone, Copy)]
 pub struct Touch {
     /// The instruction.
     pub inst: Inst,
-    /// Does it write the register, in all lanes or some?
+    /// True if it writes the register, in all lanes or some.
     pub is_write: bool,
     place: u32,
 }
 
-/// The reads and writes of some registers, as they were when this was computed.
+/// The reads and writes of some registers at the time of the computation.
 pub struct Touches {
-    /// Instruction to its number in reverse postorder, from 1; 0 for those that are not reached.
+    /// Instruction to its number in reverse postorder, from 1; 0 for unreachable ones.
     places: Vec<u32>,
     /// Places of the first and the last instruction of each block.
     ends: Vec<(u32, u32)>,
-    /// Those of register `r` are `touches[first[r]..first[r + 1]]`.
+    /// Start of each register's row in `touches`, and the end of the last one.
     first: Vec<u32>,
     touches: Vec<Touch>,
-    /// The rows that are others by now.
+    /// Rows changed since the computation.
     changed: BTreeMap<Reg, Vec<Touch>>,
 }
 
 impl Touches {
-    /// Collects those of the registers of a set.
+    /// Collects the reads and writes of the registers of a set.
     pub fn compute(func: &Function, cfg: &Cfg, regs: &FixedBitSet) -> Touches {
         let mut places = vec![0; func.insts.len()];
         let mut ends = vec![(1, 0); cfg.block_count()];
@@ -72,22 +73,22 @@ impl Touches {
         Touches { places, ends, first, touches, changed: BTreeMap::new() }
     }
 
-    /// How many reads and writes of a register there are.
+    /// Number of reads and writes of a register.
     pub fn count(&self, reg: Reg) -> usize {
         self.row(reg).len()
     }
 
-    /// An instruction touches the register no more.
+    /// Removes an instruction from the register's row.
     pub fn remove(&mut self, reg: Reg, inst: Inst) {
         self.change(reg, |row| row.retain(|touch| touch.inst != inst));
     }
 
-    /// An instruction writes the register no more.
+    /// Removes an instruction's writes of the register.
     pub fn remove_write(&mut self, reg: Reg, inst: Inst) {
         self.change(reg, |row| row.retain(|touch| touch.inst != inst || !touch.is_write));
     }
 
-    /// An instruction writes the register, too.
+    /// Adds an instruction's write of the register.
     pub fn add_write(&mut self, reg: Reg, inst: Inst) {
         let place = self.places[inst.index()];
         self.change(reg, |row| {
@@ -96,7 +97,7 @@ impl Touches {
         });
     }
 
-    /// Has it the same rows for the registers of a set as another one?
+    /// True if the rows of a set of registers are those of another collection.
     pub fn says_the_same(&self, other: &Touches, regs: &FixedBitSet) -> bool {
         let row_of = |touches: &Touches, reg| -> Vec<(Inst, bool)> {
             touches.row(reg).iter().map(|touch| (touch.inst, touch.is_write)).collect()
@@ -110,7 +111,7 @@ impl Touches {
         change(changed.entry(reg).or_insert_with(row));
     }
 
-    /// Does `a` stand before `b` in their block?
+    /// True if `a` is before `b` in their block.
     pub fn is_before(&self, a: Inst, b: Inst) -> bool {
         self.places[a.index()] < self.places[b.index()]
     }

@@ -36,14 +36,14 @@ pub struct Finding {
 /// Facts that float identities depend on.
 #[derive(Clone, Copy)]
 pub struct FloatFacts<'a> {
-    /// Is the fast-math licence given?
+    /// True with the fast-math licence.
     pub fast_math: bool,
-    /// Is an operand a result of arithmetic, so that its NaN is the canonical one?
+    /// True for an operand that is a result of arithmetic, so that its NaN is the canonical one.
     pub is_computed: &'a dyn Fn(&Operand) -> bool,
 }
 
 impl FloatFacts<'_> {
-    /// Is arithmetic that changes no number a copy of that operand?
+    /// True if arithmetic that changes no number is a copy of that operand.
     fn is_copied(&self, operand: &Operand) -> bool {
         self.fast_math || (self.is_computed)(operand)
     }
@@ -74,7 +74,8 @@ fn finding(rule: &'static str, why: &'static str, simpler: Simpler) -> Option<Fi
     Some(Finding { rule, why, simpler })
 }
 
-/// A saturating product with a factor of zero: zero is saturated already, and an addend is saturated alone.
+/// A saturating product with a factor of zero: zero is saturated already, and an addend is
+/// saturated alone.
 fn saturated_product(data: &InstData) -> Option<Finding> {
     let (_, bits) = with_constant(data)?;
     let is_zero = matches!(landmark(data.opcode.ty, bits), Landmark::Zero | Landmark::MinusZero);
@@ -92,7 +93,8 @@ fn saturated_product(data: &InstData) -> Option<Finding> {
     }
 }
 
-/// Both orders of the first two operands, where one of them is a constant: the other one and the constant's bits.
+/// Both orders of the first two operands, where one of them is a constant: the other one and the
+/// constant's bits.
 fn with_constant(data: &InstData) -> Option<(&Operand, u64)> {
     match data.args.as_slice() {
         [x, Operand::Const(bits), ..] => Some((x, *bits)),
@@ -216,11 +218,7 @@ fn multiply_add(data: &InstData, constant: Option<(&Operand, u64)>) -> Option<Fi
         (Some((_, 0)), ..) => finding("annihilator", "the product is zero", Simpler::Operand(c.clone())),
         (Some((x, 1)), ..) if !wide => finding("neutral", "the product is its other factor", add(x.clone())),
         (_, Operand::Const(a), Operand::Const(b)) => {
-            let extend = |bits: u64| {
-                let shift = 64 - opcode.ty.bits();
-                if opcode.ty.is_signed() { (((bits << shift) as i64) >> shift) as u64 } else { bits }
-            };
-            let product = extend(*a).wrapping_mul(extend(*b)) & result.mask();
+            let product = opcode.ty.extend(*a).wrapping_mul(opcode.ty.extend(*b)) as u64 & result.mask();
             finding("constant", "the product is a constant", add(Operand::Const(product)))
         }
         _ if *c == Operand::Const(0) => {
@@ -352,7 +350,8 @@ fn fused_multiply_add(data: &InstData, constant: Option<(&Operand, Landmark)>, f
     }
 }
 
-/// The bits of `1 / 2^k` for the bits of a normal `2^k` (of either sign) whose reciprocal is normal too.
+/// The bits of `1 / 2^k` for the bits of a normal `2^k` (of either sign) whose reciprocal is normal
+/// too.
 fn reciprocal_of_power(ty: Type, bits: u64) -> Option<u64> {
     let (mantissa_bits, exponent_bits) = match ty {
         Type::F16 => (10, 5),

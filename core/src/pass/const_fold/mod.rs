@@ -11,38 +11,45 @@
 //! 1. Walk over the dominator tree with the copies and branch outcomes that hold at each place.
 //! 2. Replace an instruction with constant operands by a `mov` of the simulator's result: there is
 //!    one arithmetic in this project.
-//! 3. Apply an [identity](identities) that holds for every operand value to the bit. Float identities
-//!    of real numbers need the fast-math licence; those that would keep a NaN's bits, which
-//!    arithmetic does not, need an operand that is a result itself.
+//! 3. Apply an [identity](identities) that holds for every operand value to the bit. Float
+//!    identities of real numbers need the fast-math licence; those that would keep a NaN's bits,
+//!    which arithmetic does not, need an operand that is a result itself.
 //! 4. Drop a guard that holds on this path, and remove an instruction whose guard does not; reads
 //!    that lose their last assignment get a zero ([`crate::pass::support::last_assignment`]).
-//! 5. Walk again after a removal.
+//! 5. Walk again after a removal, at most [`MAX_WALKS`] times: a register that is left with one
+//!    definition tells more elsewhere. The remarks of the last walk say what was kept.
 //!
 //! Sound because each replacement computes the same bits.
 //!
 //! Cost: a constant number of steps for each instruction and walk. Constants reach the uses of a
-//! definition by `copy-prop`; `general-optimize` runs both. Running the pass again finds nothing more.
+//! definition by `copy-prop`; `general-optimize` runs both. Running the pass again finds nothing
+//! more, unless the remark `max-rounds` says so.
 //!
 //! Source: Muchnick, sections 12.1 and 12.3; IEEE 754-2019 for what holds of floats.
 
 mod identities;
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::flow::FloatResults;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Type};
-use crate::pass::support::available_copies::{AvailableCopies, walk_with_copies};
+use crate::pass::support::available_copies::{AvailableCopies, CopyWalk};
 use crate::pass::support::last_assignment::{assign_zeros, take_insts_away};
+use crate::pass::support::rounds::tell_max_rounds;
 use crate::sim::evaluate;
 use crate::text::instruction_text;
 use crate::trace::Remark;
 use crate::view::View;
 use identities::{Finding, FloatFacts, Simpler};
 
-/// See the file's head.
+/// A further walk is not made, and the remark `max-rounds` says so.
+const MAX_WALKS: usize = 16;
+
+/// The pass.
 pub struct ConstFold;
 
 impl Pass for ConstFold {
@@ -55,17 +62,24 @@ impl Pass for ConstFold {
     };
 
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
-        // A removed instruction may leave its register with one definition, which tells more elsewhere.
         let mut folding = Folding::new(settings);
-        while walk(view, &mut folding) {}
+        for _ in 0..MAX_WALKS {
+            if !walk(view, &mut folding) {
+                folding.tell_refusals(view);
+                return Ok(());
+            }
+        }
+        tell_max_rounds(view, MAX_WALKS as u64, "each of which removed an instruction");
+        folding.tell_refusals(view);
         Ok(())
     }
 }
 
-/// One walk over the dominator tree. Gives whether an instruction went away.
+/// One walk over the dominator tree. Returns whether an instruction was removed.
 fn walk(view: &mut View<'_>, folding: &mut Folding<'_>) -> bool {
     let mut removed = false;
-    walk_with_copies(
+    folding.refused.clear();
+    CopyWalk::ALL.run(
         view,
         |_, _| Some(()),
         |view, copies, (block, inst), ()| {
@@ -80,20 +94,31 @@ fn walk(view: &mut View<'_>, folding: &mut Folding<'_>) -> bool {
 /// State of one run of the pass.
 pub(super) struct Folding<'a> {
     settings: &'a Settings,
-    /// Instructions that never run, but whose assignments may be the last before some read. They go
-    /// away after the walk, because what is assigned in their stead must not change under it.
+    /// Instructions that never run, but whose assignments may be the last before some read. They
+    /// are removed after the walk, because the zeros assigned in their place must not change under
+    /// it.
     never_run: Vec<(Block, Inst)>,
-    /// Facts about the function at the first request. They survive changes: what replaces arithmetic is arithmetic, a
-    /// number, or a copy of what was computed already.
+    /// Instructions that the walk kept for a reason worth a remark, if the view is traced.
+    refused: Vec<Refusal>,
+    /// Facts about the function at the first request. They survive changes: what replaces
+    /// arithmetic is arithmetic, a number, or a copy of an earlier result.
     float_results: OnceCell<FloatResults>,
+}
+
+/// An instruction that was kept, and the reason.
+struct Refusal {
+    block: Block,
+    inst: Inst,
+    rule: &'static str,
+    why: String,
 }
 
 impl<'a> Folding<'a> {
     pub(super) fn new(settings: &'a Settings) -> Folding<'a> {
-        Folding { settings, never_run: Vec::new(), float_results: OnceCell::new() }
+        Folding { settings, never_run: Vec::new(), refused: Vec::new(), float_results: OnceCell::new() }
     }
 
-    /// Makes one instruction simpler. Gives whether it is still there.
+    /// Makes one instruction simpler. Returns whether it is still in the function.
     pub(super) fn visit(&mut self, view: &mut View<'_>, copies: &AvailableCopies, block: Block, inst: Inst) -> bool {
         self.settle_guard(view, copies, block, inst);
         let stays = view.func().inst_block(inst).is_some();
@@ -103,9 +128,9 @@ impl<'a> Folding<'a> {
         stays
     }
 
-    /// Replaces one instruction by something simpler, again and again until nothing simpler is found.
-    fn fold(&self, view: &mut View<'_>, block: Block, inst: Inst) {
-        let fast_math = self.settings.fast_math;
+    /// Replaces one instruction by something simpler, again and again until nothing simpler is
+    /// found.
+    fn fold(&mut self, view: &mut View<'_>, block: Block, inst: Inst) {
         while let Some((finding, simpler)) = self.simpler(view.func(), inst) {
             let module = view.module();
             let mut rewrite = view.rewrite(|func| {
@@ -114,15 +139,24 @@ impl<'a> Folding<'a> {
             });
             rewrite.replace(inst, simpler);
         }
-        if !fast_math {
-            let licensed = FloatFacts { fast_math: true, is_computed: &|_| false };
-            let found = identities::find(&view.func().insts[inst], licensed);
-            if let Some(finding) = found {
-                let module = view.module();
+        if self.settings.fast_math || !view.is_traced() {
+            return;
+        }
+        let licensed = FloatFacts { fast_math: true, is_computed: &|_| false };
+        if let Some(Finding { rule, why, .. }) = identities::find(&view.func().insts[inst], licensed) {
+            let why = format!("{why} only for real numbers (--fast-math)");
+            self.refused.push(Refusal { block, inst, rule, why });
+        }
+    }
+
+    /// Records what the last walk kept.
+    pub(super) fn tell_refusals(&self, view: &mut View<'_>) {
+        let module = view.module();
+        for &Refusal { block, inst, rule, ref why } in &self.refused {
+            if view.func().inst_block(inst) == Some(block) {
                 view.miss(|func| {
                     let text = instruction_text(module, func, inst);
-                    let message = format!("kept `{text}`: {} only for real numbers (--fast-math)", finding.why);
-                    Remark::missed(finding.rule, block, message).at(inst)
+                    Remark::missed(rule, block, format!("kept `{text}`: {why}")).at(inst)
                 });
             }
         }
@@ -145,16 +179,21 @@ impl<'a> Folding<'a> {
         !never_run.is_empty()
     }
 
-    /// A guard that is known to hold is dropped; an instruction whose guard never holds is removed.
+    /// Drops a guard that is known to hold, and removes an instruction whose guard never holds.
     fn settle_guard(&mut self, view: &mut View<'_>, copies: &AvailableCopies, block: Block, inst: Inst) {
         let data = &view.func().insts[inst];
         let Some(guard) = data.guard else { return };
         let Some(value) = copies.predicate(guard.reg) else { return };
         let holds = value != guard.negated;
-        // A register that is written nowhere else keeps a definition, of the value that unwritten registers have.
+        // A register that is written nowhere else keeps a definition, of the value that unwritten
+        // registers have.
         let sole = data.dsts.iter().find(|&&dst| copies.is_defined_once(dst)).copied();
         if !holds && sole.is_none() && !data.dsts.iter().all(|&dst| copies.is_assigned(dst)) {
             return self.never_run.push((block, inst));
+        }
+        if !holds && sole.is_some() && data.dsts.len() > 1 {
+            let why = "it never runs, but has several results, and defines a register alone".into();
+            return self.refused.push(Refusal { block, inst, rule: "guard-false", why });
         }
         let module = view.module();
         let mut rewrite = view.rewrite(|func| {
@@ -169,16 +208,16 @@ impl<'a> Folding<'a> {
         });
         if holds {
             rewrite.update(inst, |data| data.guard.take().is_some());
-        } else if let (Some(_), &[dst]) = (sole, rewrite.func().insts[inst].dsts.as_slice()) {
+        } else if let Some(dst) = sole {
             let ty = rewrite.func().reg_types[dst];
             rewrite.replace(inst, InstData::new(Opcode::mov(ty), [dst], [Operand::Const(0)]));
-        } else if sole.is_none() {
+        } else {
             rewrite.remove(inst);
         }
     }
 }
 
-/// Removes instructions that never run in one rewrite, mostly one.
+/// Removes instructions that never run, mostly one, in one rewrite.
 fn remove(view: &mut View<'_>, never_run: &[(Block, Inst)], needs_zeros: bool) {
     let [(block, inst), others @ ..] = never_run else { return };
     let module = view.module();
@@ -196,8 +235,8 @@ fn remove(view: &mut View<'_>, never_run: &[(Block, Inst)], needs_zeros: bool) {
     }
 }
 
-/// The simplest instruction that does what this one does, under the same guard. `compute` is [`evaluate`], or remembers
-/// what that has given.
+/// The simplest instruction that does what this one does, under the same guard. `compute` is
+/// [`evaluate`], or remembers what that has given.
 pub(super) fn simplest(
     func: &Function,
     mut data: InstData,
@@ -251,7 +290,8 @@ fn simplified(func: &Function, data: &InstData, simpler: Simpler) -> Option<Inst
     Some(InstData::new(opcode, [dst], args).guarded(data.guard))
 }
 
-/// The type of a `mov` of that operand: the result's, unless the operand's register is of another kind.
+/// The type of a `mov` of that operand: the result's, unless the operand's register is of another
+/// kind.
 fn copy_type(func: &Function, ty: Type, operand: &Operand) -> Option<Type> {
     match operand {
         Operand::Reg(reg) => {

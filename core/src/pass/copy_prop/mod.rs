@@ -8,17 +8,21 @@
 //! @!q y = add.u32 c, d                 @!q y = add.u32 c, 7       d is 7 where q does not
 //! ```
 //!
-//! One walk over the dominator tree; since a copy's own operand is replaced before the copy is recorded, whole chains
-//! collapse in that one walk. Sound because [`AvailableCopies`] only answers with a source that still holds what was
-//! copied in every lane that asks. A use is left alone where the source's type does not fit its place.
+//! 1. Walk over the dominator tree with the copies that hold at each place. The operand of a copy
+//!    is replaced before the copy is recorded, so a whole chain collapses in one walk.
+//! 2. With `CopyPropUseReachingDefs`, propagate where all definitions that reach a use are copies
+//!    of one value ([`reaching`]), and walk again if that changed something.
+//! 3. Record refusals of the last walk.
 //!
-//! With `CopyPropUseReachingDefs` a second walk goes by what reaches a use instead ([`reaching`]). The budgets count
-//! instructions that are changed, in the order of the walk.
+//! Sound because [`AvailableCopies`] only returns a source that still holds the copied value in
+//! every lane of the reader. A use is kept if the type of the source does not fit its place.
 //!
-//! Cost: a constant number of look-ups an operand, and one more for each copy that holds only under its reader's guard.
-//! Running it again finds nothing more, unless a budget ran out.
+//! Cost: O(1) for each operand and walk, and once more for each copy that holds only under its
+//! reader's guard. Running the pass again finds nothing more, unless a budget was used up; the
+//! budgets count changed instructions in the order of the walk, and the remark `budget` says so.
 //!
-//! Source: Aho, Lam, Sethi, Ullman, section 9.1.5, extended to guards as the ptxas page describes `OriCopyProp`.
+//! Source: Aho, Lam, Sethi, Ullman, section 9.1.5, extended to guards as the ptxas page describes
+//! `OriCopyProp`.
 
 mod reaching;
 mod replacer;
@@ -26,17 +30,16 @@ mod replacer;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use cranelift_entity::SecondaryMap;
 
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::ir::{Block, Function, Inst, InstData, Module, Reg};
-use crate::pass::support::available_copies::{AvailableCopies, Source, walk_with_copies_by};
+use crate::pass::support::available_copies::{AvailableCopies, CopyWalk, Source};
 use crate::text::{constant_text, instruction_text};
 use crate::trace::{Fact, Remark};
 use crate::view::View;
 use replacer::{Changed, Found, Refusal, Replacer};
 
-/// See the file's head.
+/// The pass.
 pub struct CopyProp;
 
 impl Pass for CopyProp {
@@ -103,39 +106,43 @@ impl Pass for CopyProp {
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
         let knobs = &settings.knobs;
         let budget = |name: &str| u64::try_from(knobs.integer(name)).unwrap_or(0);
-        let counts = (!knobs.switch("CopyPropNonRegMultiDef")).then(|| definition_counts(view.func()));
+        let counts: Vec<usize> = view.func().definition_counts().collect();
         let mut rules = Rules {
-            definitions: counts.as_ref(),
+            definitions: (!knobs.switch("CopyPropNonRegMultiDef")).then_some(&counts),
             addresses: knobs.switch("CopyPropAddr"),
             constants: knobs.switch("CopyPropConstantBank"),
             registers_only: knobs.switch("CopyPropNoWriteNonRR"),
             other_blocks: true,
         };
-        let (mut left, mut left_global) = (budget("CopyPropBudget"), budget("CopyPropGlobalBudget"));
-        let is_forced = knobs.switch("CopyPropForceGlobal");
+        let mut budgets = Budgets {
+            left: budget("CopyPropBudget"),
+            left_global: if knobs.switch("CopyPropForceGlobal") { None } else { Some(budget("CopyPropGlobalBudget")) },
+        };
         let joins_complementary = knobs.switch("LateCopyPropComplPred");
         let look = |copies: &AvailableCopies, data: &InstData| copies.reads_copy(data).then_some(());
+        let mut refusals = Vec::new();
         loop {
-            walk_with_copies_by(view, joins_complementary, look, |view, copies, (block, inst), ()| {
-                if left > 0 {
-                    rules.other_blocks = is_forced || left_global > 0;
-                    let changed = propagate_into(view, copies, (block, inst), rules);
-                    left -= u64::from(changed.any);
-                    left_global = left_global.saturating_sub(u64::from(changed.from_other_block));
+            refusals.clear();
+            let walk = CopyWalk { joins_complementary, ..CopyWalk::ALL };
+            walk.run(view, look, |view, copies, (block, inst), ()| {
+                if budgets.left > 0 {
+                    rules.other_blocks = budgets.allow_other_blocks();
+                    budgets.spend(propagate_into(view, copies, (block, inst), rules, &mut refusals));
                 }
                 true
             });
-            // What is copied from somewhere else now may be a copy that dominates.
+            // A copy with another source now may be one that holds by dominance.
             let before = view.rewrites();
             if knobs.switch("CopyPropUseReachingDefs") {
-                reaching::propagate(view, rules, &mut left);
+                reaching::propagate(view, rules, &mut budgets);
             }
-            if view.rewrites() == before {
+            if budgets.left == 0 || view.rewrites() == before {
                 break;
             }
         }
-        for (name, left) in [("CopyPropBudget", left), ("CopyPropGlobalBudget", left_global)] {
-            if left == 0 && budget(name) > 0 {
+        tell_refusals(view, &refusals);
+        for (name, left) in [("CopyPropBudget", Some(budgets.left)), ("CopyPropGlobalBudget", budgets.left_global)] {
+            if left == Some(0) && budget(name) > 0 {
                 tell_end_of_budget(view, name);
             }
         }
@@ -143,28 +150,46 @@ impl Pass for CopyProp {
     }
 }
 
-/// More than any budget.
+/// A greater budget than any function uses up.
 const UNLIMITED: i64 = 1_000_000_000;
+
+/// Numbers of instructions that may still be changed.
+struct Budgets {
+    left: u64,
+    /// Those that may read a copy's source from another block; None for any number.
+    left_global: Option<u64>,
+}
+
+impl Budgets {
+    fn allow_other_blocks(&self) -> bool {
+        self.left_global != Some(0)
+    }
+
+    fn spend(&mut self, changed: Changed) {
+        self.left -= u64::from(changed.any);
+        self.left_global = self.left_global.map(|left| left.saturating_sub(u64::from(changed.from_other_block)));
+    }
+}
 
 /// Rules of what may be propagated, and where to.
 #[derive(Clone, Copy)]
 struct Rules<'a> {
-    /// How many definitions each register has, if constants are taken only from those with one.
-    definitions: Option<&'a SecondaryMap<Reg, u32>>,
+    /// Numbers of definitions of all registers, if constants are taken only from those with one.
+    definitions: Option<&'a [usize]>,
     addresses: bool,
     constants: bool,
-    /// Only into instructions all of whose operands are registers, and stay so?
+    /// True if all operands of changed instructions must be registers, before and after.
     registers_only: bool,
-    /// From copies in other blocks?
+    /// True if copies in other blocks count.
     other_blocks: bool,
 }
 
 impl Rules<'_> {
-    /// Everything, everywhere.
+    /// Rules that allow everything.
     const ALL: Rules<'static> =
         Rules { definitions: None, addresses: true, constants: true, registers_only: false, other_blocks: true };
 
-    /// May an instruction with those operands be changed at all?
+    /// True if an instruction with those operands may be changed.
     fn admit(self, data: &InstData) -> bool {
         !self.registers_only || data.args.iter().all(|arg| arg.as_reg_or_negation().is_some())
     }
@@ -173,17 +198,22 @@ impl Rules<'_> {
 /// Replaces what one instruction reads.
 pub(super) fn visit(view: &mut View<'_>, copies: &AvailableCopies, block: Block, inst: Inst) {
     if copies.reads_copy(&view.func().insts[inst]) {
-        propagate_into(view, copies, (block, inst), Rules::ALL);
+        let mut refusals = Vec::new();
+        propagate_into(view, copies, (block, inst), Rules::ALL, &mut refusals);
+        tell_refusals(view, &refusals);
     }
 }
 
-/// Replaces what one instruction reads, which may be a copy. Most instructions read none and do not come here.
+/// Replaces what one instruction reads, which may be a copy. Most instructions read none and do not
+/// come here. Refusals are about the instruction afterwards, and only collected if the view is
+/// traced.
 #[inline(never)]
 fn propagate_into(
     view: &mut View<'_>,
     copies: &AvailableCopies,
     (block, inst): (Block, Inst),
     rules: Rules<'_>,
+    refusals: &mut Vec<(Block, Inst, Refusal)>,
 ) -> Changed {
     let mut changed = Changed::default();
     if !rules.admit(&view.func().insts[inst]) {
@@ -191,10 +221,10 @@ fn propagate_into(
     }
     let mut found = Found::default();
     if view.is_traced() {
-        // Tried on a copy first, because reasons are given before anything changes.
+        // A remark precedes its rewrite, so a copy of the instruction is changed first.
         let func = view.func();
         Replacer::new(&func.reg_types, copies, rules, Some(&mut found)).replace(&mut func.insts[inst].clone());
-        tell_refusals(view, block, inst, &found.refused);
+        refusals.extend(found.refused.iter().map(|&refusal| (block, inst, refusal)));
         if found.replaced.is_empty() {
             return changed;
         }
@@ -207,14 +237,6 @@ fn propagate_into(
     changed
 }
 
-fn definition_counts(func: &Function) -> SecondaryMap<Reg, u32> {
-    let mut counts = SecondaryMap::new();
-    for inst in func.block_order().flat_map(|block| func.block_insts(block)) {
-        func.insts[inst].dsts.iter().for_each(|&dst| counts[dst] += 1);
-    }
-    counts
-}
-
 fn tell_end_of_budget(view: &mut View<'_>, name: &str) {
     if let Some(entry) = view.func().entry_block() {
         view.miss(|_| {
@@ -224,9 +246,9 @@ fn tell_end_of_budget(view: &mut View<'_>, name: &str) {
     }
 }
 
-fn tell_refusals(view: &mut View<'_>, block: Block, inst: Inst, refusals: &[Refusal]) {
+fn tell_refusals(view: &mut View<'_>, refusals: &[(Block, Inst, Refusal)]) {
     let module = view.module();
-    for &Refusal { copy, source, was_overwritten } in refusals {
+    for &(block, inst, Refusal { copy, source, was_overwritten }) in refusals {
         view.miss(|func| {
             let text = instruction_text(module, func, inst);
             let (copy_name, source_name) = (&func.regs[copy].name, source_text(func, copy, source));

@@ -1,4 +1,4 @@
-//! Copy propagation by what reaches a use, instead of by what dominates it.
+//! Copy propagation by the definitions that reach a use, instead of by dominance.
 //!
 //! ```text
 //! left:  x = mov.u32 a              left:  x = mov.u32 a
@@ -13,8 +13,10 @@
 //! it. Sound because the names of values say which value a use sees, whichever of several
 //! definitions reached it, and which one a register holds.
 //!
-//! A join that control comes back to is taken for itself, so that nothing is assumed on the way round. Linear in
-//! instructions and joins, apart from a logarithm for finding which value a register holds.
+//! A join with an argument that is defined later, on a back edge, is a value of its own.
+//!
+//! Cost: linear in instructions and joins, apart from a logarithm for finding which value a
+//! register holds.
 //!
 //! Source: ptxas page, `CopyPropUseReachingDefs`.
 
@@ -23,53 +25,55 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use cranelift_entity::SecondaryMap;
-use cranelift_entity::packed_option::PackedOption;
 
-use super::Rules;
+use super::replacer::Changed;
+use super::{Budgets, Rules};
 use crate::flow::{Definition, Value, Values};
 use crate::graph::Cfg;
-use crate::ir::{Function, Inst, Op, Operand, Reg};
+use crate::ir::{Block, Function, Inst, Operand, Reg};
 use crate::text::instruction_text;
 use crate::trace::{Fact, Remark};
 use crate::view::View;
 
-/// Lets uses read what reaches them, in at most so many instructions.
-pub(super) fn propagate(view: &mut View<'_>, rules: Rules<'_>, left: &mut u64) {
+/// Lets uses read what reaches them, in as many instructions as the budgets allow.
+pub(super) fn propagate(view: &mut View<'_>, mut rules: Rules<'_>, budgets: &mut Budgets) {
     let (cfg, values) = (view.cfg(), view.values());
     let sources = trace(view.func(), &cfg, &values);
     for &block in cfg.reverse_postorder() {
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
-            if *left == 0 {
+            if budgets.left == 0 {
                 return;
             }
-            let found = replacements(view.func(), &values, &sources, rules, inst);
+            rules.other_blocks = budgets.allow_other_blocks();
+            let found = replacements(view.func(), &values, &sources, rules, (block, inst));
             if found.is_empty() {
                 continue;
             }
-            *left -= 1;
+            let from_other_block = found.iter().any(|replacement| replacement.from_other_block);
+            budgets.spend(Changed { any: true, from_other_block });
             let module = view.module();
             let mut rewrite = view.rewrite(|func| {
                 let text = instruction_text(module, func, inst);
                 let name = |reg: Reg| &func.regs[reg].name;
                 let parts: Vec<String> = found
                     .iter()
-                    .map(|&(_, copy, from)| format!("`{}` instead of `{}`", name(from), name(copy)))
+                    .map(|&Replacement { copy, source, .. }| format!("`{}` instead of `{}`", name(source), name(copy)))
                     .collect();
                 let message = format!(
                     "`{text}` now reads {}: every definition that reaches this use is such a copy",
                     parts.join(" and ")
                 );
-                found.iter().fold(Remark::applied("reaching", block, message).at(inst), |remark, &(_, copy, from)| {
-                    remark.with("copy", Fact::Reg(copy)).with("source", Fact::Reg(from))
+                found.iter().fold(Remark::applied("reaching", block, message).at(inst), |remark, replacement| {
+                    remark.with("copy", Fact::Reg(replacement.copy)).with("source", Fact::Reg(replacement.source))
                 })
             });
             rewrite.update_reads(inst, |data, _| {
-                for &(place, _, from) in &found {
+                for &Replacement { place, source, .. } in &found {
                     data.args[place] = match data.args[place] {
-                        Operand::NotReg(_) => Operand::NotReg(from),
-                        _ => Operand::Reg(from),
+                        Operand::NotReg(_) => Operand::NotReg(source),
+                        _ => Operand::Reg(source),
                     };
                 }
                 true
@@ -78,14 +82,31 @@ pub(super) fn propagate(view: &mut View<'_>, rules: Rules<'_>, left: &mut u64) {
     }
 }
 
-/// The operands of an instruction that another register can stand for: which, the register there, and the other one.
+/// An operand that can read the source of a copy.
+struct Replacement {
+    /// Index of the operand.
+    place: usize,
+    copy: Reg,
+    source: Reg,
+    from_other_block: bool,
+}
+
+/// Source of a value that is a copy.
+#[derive(Clone, Copy)]
+struct Source {
+    value: Value,
+    /// Block of all copies between the source and the value, if these are in one block.
+    copied_in: Option<Block>,
+}
+
+/// The operands of an instruction that can read another register.
 fn replacements(
     func: &Function,
     values: &Values,
-    sources: &SecondaryMap<Value, PackedOption<Value>>,
+    sources: &SecondaryMap<Value, Option<Source>>,
     rules: Rules<'_>,
-    inst: Inst,
-) -> Vec<(usize, Reg, Reg)> {
+    (block, inst): (Block, Inst),
+) -> Vec<Replacement> {
     let data = &func.insts[inst];
     if !rules.admit(data) {
         return Vec::new();
@@ -93,18 +114,20 @@ fn replacements(
     let mut used = values.operands(inst).iter().copied();
     let mut found = Vec::new();
     for (place, operand) in data.args.iter().enumerate() {
-        match operand {
-            Operand::Reg(reg) | Operand::NotReg(reg) => {
+        match *operand {
+            Operand::Reg(copy) | Operand::NotReg(copy) => {
                 let Some(value) = used.next() else { return found };
-                if let Some(source) = sources[value].expand() {
-                    let from = values.reg(source);
-                    let holds = values.before(func, inst, from) == Some(source);
-                    if from != *reg && holds && func.reg_types[from] == func.reg_types[*reg] {
-                        found.push((place, *reg, from));
+                if let Some(Source { value: original, copied_in }) = sources[value] {
+                    let source = values.reg(original);
+                    let holds = values.before(func, inst, source) == Some(original);
+                    let from_other_block = copied_in != Some(block);
+                    let is_allowed = rules.other_blocks || !from_other_block;
+                    if is_allowed && source != copy && holds && func.reg_types[source] == func.reg_types[copy] {
+                        found.push(Replacement { place, copy, source, from_other_block });
                     }
                 }
             }
-            other => other.for_each_reg(&mut |_| {
+            ref other => other.for_each_reg(&mut |_| {
                 used.next();
             }),
         }
@@ -112,33 +135,39 @@ fn replacements(
     found
 }
 
-/// Source of each value that is a copy.
-fn trace(func: &Function, cfg: &Cfg, values: &Values) -> SecondaryMap<Value, PackedOption<Value>> {
-    let mut sources: SecondaryMap<Value, PackedOption<Value>> = SecondaryMap::new();
-    let mut is_known: SecondaryMap<Value, bool> = SecondaryMap::new();
+/// Sources of all values that are copies. Arguments of a join that are not yet visited do not
+/// count, so nothing is assumed of values that reach it on a back edge.
+fn trace(func: &Function, cfg: &Cfg, values: &Values) -> SecondaryMap<Value, Option<Source>> {
+    let mut sources: SecondaryMap<Value, Option<Source>> = SecondaryMap::new();
+    let mut is_visited: SecondaryMap<Value, bool> = SecondaryMap::new();
     for &block in cfg.reverse_postorder() {
         for join in values.joins(block) {
             let mut args = values.join_args(join).iter().map(|arg| {
                 let is_entry = values.definition(arg.value) == Definition::Entry;
-                (is_entry || is_known[arg.value]).then(|| sources[arg.value].expand().unwrap_or(arg.value))
+                (is_entry || is_visited[arg.value]).then(|| sources[arg.value].map_or(arg.value, |source| source.value))
             });
-            if let Some(Some(first)) = args.next()
-                && args.all(|arg| arg == Some(first))
+            if let Some(Some(value)) = args.next()
+                && args.all(|arg| arg == Some(value))
             {
-                sources[join] = first.into();
+                sources[join] = Some(Source { value, copied_in: None });
             }
-            is_known[join] = true;
+            is_visited[join] = true;
         }
         for inst in func.block_insts(block) {
             let data = &func.insts[inst];
             for &value in values.defined(inst) {
-                is_known[value] = true;
+                is_visited[value] = true;
             }
-            let ([Operand::Reg(from)], [dst]) = (data.args.as_slice(), data.dsts.as_slice()) else { continue };
-            let keeps_width = func.reg_types[*from].bits() == func.reg_types[*dst].bits();
-            if data.opcode.op == Op::Mov && data.guard.is_none() && keeps_width {
+            let Some((from, to)) = data.copied_register() else { continue };
+            if data.guard.is_none() && func.reg_types[from].bits() == func.reg_types[to].bits() {
                 let copied = values.operands(inst)[0];
-                sources[values.defined(inst)[0]] = sources[copied].expand().unwrap_or(copied).into();
+                let source = match sources[copied] {
+                    Some(Source { value, copied_in }) => {
+                        Source { value, copied_in: copied_in.filter(|&copied_in| copied_in == block) }
+                    }
+                    None => Source { value: copied, copied_in: Some(block) },
+                };
+                sources[values.defined(inst)[0]] = Some(source);
             }
         }
     }

@@ -1,18 +1,20 @@
 //! Replacement of copies in one instruction by their sources, where type and place allow it.
+//!
+//! Cost: O(1) for each operand and each link of a chain of copies under one guard.
 
 use alloc::vec::Vec;
-use cranelift_entity::{PrimaryMap, SecondaryMap};
+use cranelift_entity::{EntityRef, PrimaryMap};
 
 use super::Rules;
 use crate::ir::{Address, AddressBase, ArgKind, Guard, InstData, Op, Operand, Reg, Type};
-use crate::pass::support::available_copies::{AvailableCopies, Source};
+use crate::pass::support::available_copies::{AvailableCopies, FoundCopy, Source};
 
 /// Change of an instruction.
 #[derive(Clone, Copy, Default)]
 pub struct Changed {
-    /// Was anything replaced?
+    /// True if an operand was replaced.
     pub any: bool,
-    /// Was one of the copies made in another block?
+    /// True if one of the copies was made in another block.
     pub from_other_block: bool,
 }
 
@@ -25,22 +27,23 @@ pub struct Found {
     pub refused: Vec<Refusal>,
 }
 
-/// A copy that stays.
+/// A copy that an instruction goes on reading.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
     pub copy: Reg,
     pub source: Source,
-    /// Whether the copy or its source may have been overwritten since.
+    /// True if the copy or its source may have been overwritten since.
     pub was_overwritten: bool,
 }
 
-/// Lets one instruction read what was copied.
+/// The replacement of copies in one instruction.
 pub struct Replacer<'a> {
     reg_types: &'a PrimaryMap<Reg, Type>,
     copies: &'a AvailableCopies,
     /// Guard of the reader.
     guard: Option<Guard>,
     rules: Rules<'a>,
-    /// Findings, if they are wanted.
+    /// Findings, if the view is traced.
     found: Option<&'a mut Found>,
     changed: Changed,
 }
@@ -56,9 +59,10 @@ impl<'a> Replacer<'a> {
         Replacer { reg_types, copies, guard: None, rules, found, changed: Changed::default() }
     }
 
-    /// Replaces copies by their sources. A source may be a copy under this guard, though it was none at the copy, so
-    /// each place is visited until it holds none; that ends, since a source was written before its copy. The guard
-    /// comes first: copies that hold under it are known by the source of its copy.
+    /// Replaces copies by their sources. A source may be a copy under this guard, though it was
+    /// none at the copy, so each place is visited until it holds none; that ends, since a source
+    /// was written before its copy. The guard comes first: copies that hold under it are known by
+    /// the source of its copy.
     pub fn replace(mut self, data: &mut InstData) -> Changed {
         let mut any = false;
         if let Some(guard) = &mut data.guard {
@@ -76,7 +80,7 @@ impl<'a> Replacer<'a> {
     }
 
     fn replace_operand(&mut self, data: &mut InstData, index: usize) -> bool {
-        // What an opaque instruction may take is not known, nor which of its registers have to be the same.
+        // Constraints on the operands of an opaque instruction are unknown.
         if data.opcode.op == Op::Ptx {
             return false;
         }
@@ -89,8 +93,7 @@ impl<'a> Replacer<'a> {
                     && self.reg_types[from] == self.reg_types[copy]
                 {
                     *reg = from;
-                    self.note(copy);
-                    self.replaced(copy, source);
+                    self.record(copy, source);
                     return true;
                 }
                 let is_taken = match source {
@@ -137,13 +140,9 @@ impl<'a> Replacer<'a> {
             if let Some(source @ Source::Const(bits)) = self.copies.lookup(*term, self.guard)
                 && self.may_use(*term, source)
             {
-                self.note(*term);
-                let ty = self.reg_types[*term];
-                let shift = 64 - ty.bits();
-                let bits = bits & ty.mask();
-                let value = if ty.is_signed() { ((bits << shift) as i64) >> shift } else { bits as i64 };
+                self.record(*term, source);
+                let value = self.reg_types[*term].extend(bits);
                 *offset = offset.wrapping_add(value.wrapping_mul(*scale));
-                self.replaced(*term, source);
                 any = true;
                 return false;
             }
@@ -161,8 +160,7 @@ impl<'a> Replacer<'a> {
         let copy = *place;
         match self.source(copy) {
             Some(source @ Source::Reg(from)) if fits(self.reg_types[copy], self.reg_types[from]) => {
-                self.note(copy);
-                self.replaced(copy, source);
+                self.record(copy, source);
                 *place = from;
                 true
             }
@@ -181,8 +179,7 @@ impl<'a> Replacer<'a> {
             self.refused(Refusal { copy, source, was_overwritten: false });
             return None;
         };
-        self.note(copy);
-        self.replaced(copy, source);
+        self.record(copy, source);
         Some(match source {
             Source::Reg(from) => Operand::Reg(from),
             Source::Const(bits) => Operand::Const(bits & constant_mask(kind)),
@@ -194,43 +191,41 @@ impl<'a> Replacer<'a> {
         if !self.copies.may_be_copy(copy) {
             return None;
         }
-        let source = self.copies.lookup(copy, self.guard);
-        if self.found.is_some()
-            && source.is_none()
-            && let Some(source) = self.copies.overwritten(copy, self.guard)
-        {
-            self.refused(Refusal { copy, source, was_overwritten: true });
+        let FoundCopy { source, was_overwritten } = self.copies.find(copy, self.guard)?;
+        if was_overwritten {
+            self.refused(Refusal { copy, source, was_overwritten });
+            return None;
         }
-        source.filter(|&source| self.may_use(copy, source))
+        self.may_use(copy, source).then_some(source)
     }
 
-    fn replaced(&mut self, copy: Reg, source: Source) {
+    /// Records that a copy was replaced.
+    fn record(&mut self, copy: Reg, source: Source) {
+        self.changed.from_other_block |= !self.copies.was_copied_here(copy);
         if let Some(found) = &mut self.found {
             found.replaced.push((copy, source));
         }
     }
 
     fn refused(&mut self, refusal: Refusal) {
-        if let Some(found) = &mut self.found {
+        // An operand is visited again after each replacement in it.
+        if let Some(found) = &mut self.found
+            && !found.refused.contains(&refusal)
+        {
             found.refused.push(refusal);
         }
     }
 
-    /// Do the rules allow that source for that copy?
+    /// True if the rules allow that source for that copy.
     fn may_use(&self, copy: Reg, source: Source) -> bool {
         let is_constant = matches!(source, Source::Const(_));
-        let is_only = |counts: &SecondaryMap<Reg, u32>| counts[copy] < 2;
+        let is_only = |counts: &[usize]| counts[copy.index()] < 2;
         let fits = !is_constant
             || (self.rules.constants && !self.rules.registers_only && self.rules.definitions.is_none_or(is_only));
         fits && (self.rules.other_blocks || self.copies.was_copied_here(copy))
     }
 
-    /// Notes whether a copy that was used is in another block.
-    fn note(&mut self, copy: Reg) {
-        self.changed.from_other_block |= !self.copies.was_copied_here(copy);
-    }
-
-    /// Does a place of that kind, which holds `copy`, take `source`?
+    /// True if a place of that kind, which holds `copy`, takes `source`.
     fn fits(&self, copy: Reg, source: Source, kind: ArgKind) -> bool {
         match (source, kind) {
             (Source::Const(_), ArgKind::Value(_) | ArgKind::LowBits(_)) => true,

@@ -1,4 +1,6 @@
-//! Coherence of a branch: how often the lanes of a warp decide it together, as the kernel's launch declares.
+//! Coherence of a branch: the share of executions in which all lanes of a warp decide alike.
+//!
+//! The launch declares it for what the branch depends on:
 //!
 //! ```text
 //! v = ld.global.f32 x[i]         x = buffer f32[256] random(0, 1) coherence 0.9
@@ -9,15 +11,17 @@
 //! The causes of the branch's divergence are followed back to the first draw, or load through a
 //! parameter, to which the launch gives a coherence: lanes that draw one value decide alike.
 //!
-//! Limits: one chain of causes, of [`MOST_STEPS`] values, though a predicate may come from several
-//! draws; the indices of a load are taken for those of a warp's neighbours.
+//! Cost: O(1) for a branch, a chain of at most [`MOST_STEPS`] values.
+//!
+//! Limits: one chain of causes, though a predicate may come from several draws; the indices of a
+//! load are taken for those of a warp's neighbours.
 
 use crate::flow::{Cause, Divergence, Value, Values};
 use crate::ir::{
     AddressBase, Block, Fill, FillKey, Function, Inst, InstData, Launch, Op, Operand, ValueSource, Values as Drawn,
 };
 
-/// Values that are followed.
+/// Longer chains of causes have no coherence.
 const MOST_STEPS: usize = 64;
 
 /// Declarations of a launch about a branch.
@@ -58,7 +62,7 @@ impl Coherence {
     }
 }
 
-/// How a value is drawn, if an input or a buffer gives it.
+/// The distribution of a value that an input or a buffer gives.
 fn drawn<'l>(func: &Function, launch: &'l Launch, values: &Values, value: Value) -> Option<&'l Drawn> {
     let inst: Inst = values.definition(value).inst()?;
     let data: &InstData = &func.insts[inst];

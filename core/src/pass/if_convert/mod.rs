@@ -13,30 +13,32 @@
 //!
 //! 1. Visit branches in postorder, inner ones first, and find triangles and diamonds ([`region`]).
 //! 2. Refuse sides that are longer than `max_instructions`, or hold something that no guard makes
-//!    right: calls, draws, clock reads, and barriers or waits if lanes may part.
+//!    right: calls, draws, clock reads, and barriers or waits if lanes may diverge.
 //! 3. Give each instruction the conjunction of the side's guard and its own ([`guards`]).
 //! 4. Compare the cycles of branch and straight code ([`cost`]); convert if straight code takes no
 //!    more, or always on demand.
 //! 5. Make selects of copies of both sides to one register ([`selects`]), and merge straight lines.
-//! 6. Repeat until a round converts nothing, which is mostly the second; its refusals become remarks.
+//! 6. Repeat until a round converts nothing, which is mostly the second; its refusals become
+//!    remarks.
 //!
-//! Sound because each lane does what it did. A lane whose guard is false takes no part: it keeps its
-//! registers, touches no memory and is not counted by votes, as if it were on the other side. The
-//! active lanes of an instruction are the same: those that reach the head and go to its side. The
-//! true side comes first, as it does where lanes part, so the order of one warp's accesses stays. A
-//! block-wide barrier whose guard differs by lane means nothing on hardware. A register that only a
-//! side assigns is still assigned before its reads, under a guard.
+//! Sound because each lane does what it did. A lane whose guard is false takes no part: it keeps
+//! its registers, touches no memory and is not counted by votes, as if it were on the other side.
+//! The active lanes of an instruction are the same: those that reach the head and go to its side.
+//! The true side comes first, as it does where lanes diverge, so the order of one warp's accesses
+//! stays. A block-wide barrier whose guard differs by lane means nothing on hardware. A register
+//! that only a side assigns is still assigned before its reads, under a guard.
 //!
 //! Cost: O(n) a round; divergence and value names are computed once in each. Running the pass again
 //! finds nothing more.
 //!
-//! Source: J. R. Allen and others, Conversion of control dependence to data dependence, POPL 1983; ptxas page,
-//! OriDoPredication (phase 63); the limit of 7 is that of the CUDA C Programming Guide, branch predication.
+//! Source: J. R. Allen and others, Conversion of control dependence to data dependence, POPL 1983;
+//! ptxas page, OriDoPredication (phase 63); the limit of 7 is that of the CUDA C Programming Guide,
+//! branch predication.
 
 mod coherence;
 mod cost;
+mod divergence_share;
 mod guards;
-mod parting;
 mod region;
 mod selects;
 mod timeline;
@@ -59,13 +61,13 @@ use crate::view::View;
 use coherence::Coherence;
 pub(super) use cost::{LANES, resident_warps};
 
-use cost::{CostModel, Costs, Decision};
-use guards::{Step, StraightCode};
-use parting::{Arrangement, parting_share};
+use cost::{CostModel, Costs, DEFAULT_WARPS, Decision};
+use divergence_share::{Arrangement, divergence_share};
+use guards::StraightCode;
 use region::{IncomingEdges, Region};
 use selects::select_copies;
 
-/// See the file's head.
+/// The pass.
 pub struct IfConvert;
 
 impl Pass for IfConvert {
@@ -107,11 +109,12 @@ impl Pass for IfConvert {
     }
 }
 
-/// Converts regions, inner ones before outer ones. Gives whether there was any; if not, records the refusals.
+/// Converts regions, inner ones before outer ones. Returns whether there was any; if not, records
+/// the refusals.
 fn convert_regions(view: &mut View<'_>, settings: &Settings) -> bool {
     let cfg = view.cfg();
     let mut incoming = IncomingEdges::of(view.func());
-    let mut judge: Option<Judge> = None;
+    let mut policy: Option<ConversionPolicy> = None;
     let mut refusals = Vec::new();
     let mut joins = BTreeSet::new();
     for head in cfg.postorder() {
@@ -120,8 +123,8 @@ fn convert_regions(view: &mut View<'_>, settings: &Settings) -> bool {
             refusals.extend(near.map(|(region, shared)| (region, Refusal::of_shared_side(view.func(), shared))));
             continue;
         };
-        let judge = judge.get_or_insert_with(|| Judge::new(view, settings));
-        match judge.judge(view.func(), &region, &incoming) {
+        let policy = policy.get_or_insert_with(|| ConversionPolicy::new(view, settings));
+        match policy.decide(view.func(), &region) {
             Ok((code, costs)) => {
                 incoming.merge_two(region.join);
                 joins.insert(region.join);
@@ -141,8 +144,8 @@ fn convert_regions(view: &mut View<'_>, settings: &Settings) -> bool {
     true
 }
 
-/// Decides which regions are converted.
-struct Judge<'m> {
+/// The choice of regions that are converted.
+struct ConversionPolicy<'m> {
     launch: Option<&'m Launch>,
     values: Rc<Values>,
     divergence: Rc<Divergence>,
@@ -153,7 +156,7 @@ struct Judge<'m> {
     always: bool,
 }
 
-/// Why a region stays, and its costs if these are the reason.
+/// The reason to keep a region, and its costs if these are the reason.
 struct Refusal {
     why: String,
     costs: Option<Costs>,
@@ -166,14 +169,14 @@ impl Refusal {
     }
 }
 
-impl<'m> Judge<'m> {
-    fn new(view: &mut View<'m>, settings: &Settings) -> Judge<'m> {
+impl<'m> ConversionPolicy<'m> {
+    fn new(view: &mut View<'m>, settings: &Settings) -> ConversionPolicy<'m> {
         let knobs = &settings.knobs;
         let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
         let launch = view.module().stated_launch_of(&view.func().name);
         let lanes = launch.and_then(|launch| launch.warp).unwrap_or(LANES);
         let warps = u32::try_from(knobs.integer("warps")).unwrap_or(0);
-        Judge {
+        ConversionPolicy {
             launch,
             values: view.values(),
             divergence: view.divergence(),
@@ -182,7 +185,11 @@ impl<'m> Judge<'m> {
                 machine,
                 divergence: knobs.number("divergence"),
                 lanes,
-                warps: if warps == 0 { cost::warps_of(launch, machine, lanes) } else { warps },
+                warps: match (warps, launch) {
+                    (0, None) => DEFAULT_WARPS,
+                    (0, Some(_)) => resident_warps(launch, machine, lanes),
+                    _ => warps,
+                },
                 edges: DeclaredEdges::of(view.func()),
             },
             arrangement: Arrangement::of(view.func(), launch, lanes),
@@ -191,27 +198,25 @@ impl<'m> Judge<'m> {
         }
     }
 
-    /// The straight code of a region and its costs, unless the region stays.
-    fn judge(
-        &self,
-        func: &Function,
-        region: &Region,
-        incoming: &IncomingEdges,
-    ) -> Result<(StraightCode, Costs), Refusal> {
+    /// The straight code of a region and its costs, or the reason to keep the region.
+    fn decide(&self, func: &Function, region: &Region) -> Result<(StraightCode, Costs), Refusal> {
         let is_divergent = self.divergence.is_divergent_branch(region.head);
-        let head_obstacle = (is_divergent && region.join == region.head).then(|| self.apart_in_head(func, region));
+        let head_obstacle = (is_divergent && region.join == region.head).then(|| self.convergent_in_loop(func, region));
         let mut obstacles = [0, 1].into_iter().map(|side| self.obstacle(func, region, side, is_divergent));
         if let Some(why) = head_obstacle.flatten().or_else(|| obstacles.find_map(|obstacle| obstacle)) {
             return Err(Refusal { why, costs: None });
         }
         let code = StraightCode::of(func, &self.values, &self.uses, region);
-        let join_is_kept = region.join == region.head || !incoming.are_two(region.join);
         let coherence = |launch| Coherence::of_branch(func, launch, &self.values, &self.divergence, region.head);
         let decision = match is_divergent {
-            true => Decision { parting: self.parting(func, region), coherence: self.launch.and_then(coherence) },
-            false => Decision { parting: 0.0, coherence: None },
+            true => {
+                let share = divergence_share(func, &self.values, &self.divergence, self.arrangement, region.branch);
+                let divergence_share = share.unwrap_or(self.model.divergence);
+                Decision { divergence_share, coherence: self.launch.and_then(coherence) }
+            }
+            false => Decision { divergence_share: 0.0, coherence: None },
         };
-        let costs = self.model.of(func, region, &code, decision, join_is_kept);
+        let costs = self.model.of(func, region, &code, decision);
         if self.always || costs.after <= costs.before {
             return Ok((code, costs));
         }
@@ -219,15 +224,8 @@ impl<'m> Judge<'m> {
         Err(Refusal { why, costs: Some(costs) })
     }
 
-    /// The share of a divergent branch's executions in which lanes part.
-    fn parting(&self, func: &Function, region: &Region) -> f64 {
-        let share = parting_share(func, &self.values, &self.divergence, self.arrangement, region.branch);
-        share.unwrap_or(self.model.divergence)
-    }
-
-    /// An operation across lanes in a loop without end: lanes that go round by one side run the
-    /// loop apart from those that go round by the other.
-    fn apart_in_head(&self, func: &Function, region: &Region) -> Option<String> {
+    /// A convergent operation in an exitless loop whose latches are the two sides.
+    fn convergent_in_loop(&self, func: &Function, region: &Region) -> Option<String> {
         let blocks = region.sides.iter().flatten().chain([&region.head]);
         let mut ops = blocks.flat_map(|&block| func.block_insts(block)).map(|inst| func.insts[inst].opcode.op);
         let op = ops.find(|op| op.is_convergent())?.name();
@@ -257,7 +255,7 @@ impl<'m> Judge<'m> {
     }
 }
 
-/// Makes a region straight, in one rewrite.
+/// Replaces a region by its straight code, in one rewrite.
 fn convert(view: &mut View<'_>, region: &Region, code: &StraightCode, costs: &Costs) {
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
@@ -267,24 +265,16 @@ fn convert(view: &mut View<'_>, region: &Region, code: &StraightCode, costs: &Co
         with_facts(Remark::applied(region.shape(), region.head, message), region, Some(costs))
     });
     rewrite.remove(region.branch);
-    let mut temporaries = Vec::new();
-    for (place, step) in code.steps.iter().enumerate() {
-        match *step {
-            Step::Compute(op, ref args) => {
-                let dst = rewrite.create_temporary(Type::Pred);
-                if let Some(next) = code.steps[place..].iter().find_map(Step::inst) {
-                    rewrite.insert_before(next, Step::computation(op, args, dst, &temporaries));
+    for _ in 0..code.temporaries {
+        rewrite.create_temporary(Type::Pred);
+    }
+    for (place, line) in code.lines.iter().enumerate() {
+        match line.inst {
+            Some(inst) => rewrite.replace(inst, line.data.clone()),
+            None => {
+                if let Some(next) = code.lines[place..].iter().find_map(|line| line.inst) {
+                    rewrite.insert_before(next, line.data.clone());
                 }
-                temporaries.push(dst);
-            }
-            // Operands and results stay.
-            Step::Guarded(inst, ..) | Step::Unguarded(inst) => {
-                rewrite.update_reads(inst, |data, _| step.change(data, &temporaries, None));
-            }
-            Step::Combined { inst, has_complement, .. } => {
-                let complement = has_complement.then(|| rewrite.create_temporary(Type::Pred));
-                rewrite.update(inst, |data| step.change(data, &temporaries, complement));
-                temporaries.extend(complement);
             }
         }
     }
@@ -298,7 +288,7 @@ fn convert(view: &mut View<'_>, region: &Region, code: &StraightCode, costs: &Co
     rewrite.append(region.head, InstData::branch(region.join));
 }
 
-/// Records why a region stays.
+/// Records the reason to keep a region.
 fn record_refusal(view: &mut View<'_>, region: &Region, Refusal { why, costs }: Refusal) {
     let module = view.module();
     view.miss(|func| {

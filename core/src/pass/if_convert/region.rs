@@ -1,4 +1,5 @@
-//! Regions that can become straight code: a branch, up to two sides, and the block where the sides meet.
+//! Regions that can become straight code: a branch, up to two sides, and the block where the sides
+//! meet.
 //!
 //! ```text
 //! triangle   h: br p, a, j        diamond   h: br p, a, b
@@ -8,9 +9,9 @@
 //! ```
 //!
 //! A side is a line of blocks, each with the one before as its only predecessor: blocks inside it
-//! that earlier conversions have left with one predecessor need not have been merged yet. Both lines
-//! must end at one block, the join, which may have other predecessors, be an entry, or be the head
-//! itself, of a loop without exits.
+//! that earlier conversions have left with one predecessor need not have been merged yet. Both
+//! lines must end at one block, the join, which may have other predecessors, be an entry, or be the
+//! head itself, of a loop without exits.
 //!
 //! Cost: each line belongs to one branch, so all regions together are linear in the blocks.
 
@@ -31,12 +32,12 @@ impl IncomingEdges {
         IncomingEdges(counts)
     }
 
-    /// Is there one?
+    /// True if the block has one incoming edge.
     pub fn is_one(&self, block: Block) -> bool {
         self.0[block] == 1
     }
 
-    /// Are there two?
+    /// True if the block has two incoming edges.
     pub fn are_two(&self, block: Block) -> bool {
         self.0[block] == 2
     }
@@ -59,6 +60,8 @@ pub struct Region {
     pub sides: [Vec<Block>; 2],
     /// Block where the sides meet.
     pub join: Block,
+    /// True if the join has other predecessors, or is the head itself.
+    pub join_is_kept: bool,
 }
 
 impl Region {
@@ -70,7 +73,8 @@ impl Region {
         if true_end != false_end || (true_side.is_empty() && false_side.is_empty()) {
             return None;
         }
-        Some(Region { head, branch, condition, sides: [true_side, false_side], join: true_end })
+        let join_is_kept = true_end == head || !incoming.are_two(true_end);
+        Some(Region { head, branch, condition, sides: [true_side, false_side], join: true_end, join_is_kept })
     }
 
     /// Region that is prevented only by a side of one block with other predecessors, which would
@@ -87,7 +91,7 @@ impl Region {
         let is_shared = |side: &usize| is_side[*side] && !incoming.is_one(targets[*side]);
         let shared = [0, 1].into_iter().find(is_shared).filter(|_| targets[0] != targets[1])?;
         let sides = [0, 1].map(|side| if is_side[side] { Vec::from([targets[side]]) } else { Vec::new() });
-        Some((Region { head, branch, condition, sides, join }, targets[shared]))
+        Some((Region { head, branch, condition, sides, join, join_is_kept: true }, targets[shared]))
     }
 
     /// The rule's name.
@@ -107,7 +111,8 @@ impl Region {
     }
 }
 
-/// The branch on a predicate that ends a block, the guard under which its true side runs, and where it goes.
+/// The branch on a predicate that ends a block, the guard under which its true side runs, and where
+/// it goes.
 fn decision(func: &Function, head: Block) -> Option<(Inst, Guard, [Block; 2])> {
     let branch = func.terminator(head)?;
     let data = &func.insts[branch];
@@ -126,8 +131,8 @@ fn jump(func: &Function, block: Block) -> Option<Block> {
     (data.opcode.op == Op::Br).then(|| data.targets()[0])
 }
 
-/// The blocks from `first` on that are reached one from the other and nowhere else, and the block that the last of them
-/// goes to; `first` itself if it is not one of them.
+/// The blocks from `first` on that are reached one from the other and nowhere else, and the block
+/// that the last of them goes to; `first` itself if it is not one of them.
 fn line(func: &Function, incoming: &IncomingEdges, head: Block, first: Block) -> (Vec<Block>, Block) {
     let (mut blocks, mut next) = (Vec::new(), first);
     while incoming.is_one(next)

@@ -5,29 +5,28 @@
 //! @!p x = mov.u32 b     ──▶    x = selp.u32 a, b, p
 //! ```
 //!
-//! Diamonds whose sides end in a copy to the same register leave such pairs. One instruction does the
-//! work in all lanes, and the old `x` is dead before it.
+//! Diamonds whose sides end in a copy to the same register leave such pairs. One instruction does
+//! the work in all lanes, and the old `x` is dead before it.
 //!
-//! Sound if nothing between the two reads or writes `x`, and nothing writes `p` or the source of the
-//! first copy: each lane has run exactly one of them, and the select reads the same source later.
+//! Sound if nothing between the two reads or writes `x`, and nothing writes `p` or the source of
+//! the first copy: each lane has run exactly one of them, and the select reads the same source
+//! later.
 //!
-//! Limits: [`MOST_PENDING`] first copies are remembered at a time, so the search is linear in the
-//! block. Predicates have no select.
+//! Cost: O(n log n) in the block. Limit: predicates have no select.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::vec::Vec;
 
 use crate::ir::{Block, Guard, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::text::instruction_text;
 use crate::trace::Remark;
 use crate::view::View;
 
-/// First copies of possible pairs that are remembered.
-const MOST_PENDING: usize = 16;
-
-/// A guarded copy and its place.
+/// A guarded copy.
 struct Copy<P> {
     place: P,
+    /// Number of its instruction in the line.
+    time: usize,
     dst: Reg,
     source: Operand,
     ty: Type,
@@ -35,35 +34,31 @@ struct Copy<P> {
 }
 
 impl<P> Copy<P> {
-    fn of(place: P, data: &InstData) -> Option<Copy<P>> {
+    fn of(place: P, time: usize, data: &InstData) -> Option<Copy<P>> {
         let ([source @ (Operand::Reg(_) | Operand::Const(_))], [dst]) = (data.args.as_slice(), data.dsts.as_slice())
         else {
             return None;
         };
         let is_copy = data.opcode.op == Op::Mov && data.opcode.ty != Type::Pred;
         let guard = data.guard.filter(|_| is_copy)?;
-        Some(Copy { place, dst: *dst, source: source.clone(), ty: data.opcode.ty, guard })
+        Some(Copy { place, time, dst: *dst, source: source.clone(), ty: data.opcode.ty, guard })
     }
 
-    /// Is it the first of a pair that `second` completes?
-    fn is_completed_by(&self, second: &Copy<P>) -> bool {
+    /// True if `second` does the rest of the lanes.
+    fn is_opposite(&self, second: &Copy<P>) -> bool {
         let is_opposite = self.guard.reg == second.guard.reg && self.guard.negated != second.guard.negated;
         is_opposite && self.dst == second.dst && self.ty == second.ty
-    }
-
-    /// Would it do something else after that instruction?
-    fn ends_at(&self, data: &InstData) -> bool {
-        let mut reads = false;
-        data.for_each_use(|reg| reads |= reg == self.dst);
-        let matters = |reg: &Reg| *reg == self.dst || *reg == self.guard.reg || self.source.as_reg() == Some(*reg);
-        reads || data.dsts.iter().any(matters)
     }
 }
 
 /// Finds pairs in a line of instructions.
 pub struct Pairs<P> {
-    /// First copies that a second one may complete.
-    pending: Vec<Copy<P>>,
+    /// The last guarded copy to each register.
+    pending: BTreeMap<Reg, Copy<P>>,
+    /// Numbers of the last instructions that read and that wrote each register.
+    last_reads: BTreeMap<Reg, usize>,
+    last_writes: BTreeMap<Reg, usize>,
+    time: usize,
 }
 
 /// The copies of both sides to one register.
@@ -73,30 +68,42 @@ pub struct Pair<P> {
 }
 
 impl<P> Pairs<P> {
-    /// Before the first instruction.
+    /// Begins a line.
     pub fn new() -> Pairs<P> {
-        Pairs { pending: Vec::new() }
+        Pairs { pending: BTreeMap::new(), last_reads: BTreeMap::new(), last_writes: BTreeMap::new(), time: 0 }
     }
 
-    /// Comes to the next instruction. Gives the pair that it completes.
+    /// Visits the next instruction. Returns the pair that it completes.
     pub fn visit(&mut self, place: P, data: &InstData) -> Option<Pair<P>> {
-        let copy = Copy::of(place, data);
-        let first = copy.as_ref().and_then(|copy| self.pending.iter().position(|first| first.is_completed_by(copy)));
-        let first = first.map(|place| self.pending.remove(place));
-        self.pending.retain(|first| !first.ends_at(data));
+        self.time += 1;
+        let copy = Copy::of(place, self.time, data);
+        let first = copy.as_ref().and_then(|second| {
+            let first = self.pending.remove(&second.dst)?;
+            (first.is_opposite(second) && self.still_holds(&first)).then_some(first)
+        });
+        data.for_each_use(|reg| _ = self.last_reads.insert(reg, self.time));
+        data.dsts.iter().for_each(|&reg| _ = self.last_writes.insert(reg, self.time));
         match (first, copy) {
             (Some(first), Some(second)) => Some(Pair { first, second }),
-            (None, Some(copy)) if self.pending.len() < MOST_PENDING => {
-                self.pending.push(copy);
+            (None, Some(copy)) => {
+                self.pending.insert(copy.dst, copy);
                 None
             }
             _ => None,
         }
     }
+
+    /// True if a copy would do the same after the instructions up to here.
+    fn still_holds(&self, copy: &Copy<P>) -> bool {
+        let is_before = |times: &BTreeMap<Reg, usize>, reg| times.get(&reg).is_none_or(|&time| time <= copy.time);
+        let depends_on = [Some(copy.dst), Some(copy.guard.reg), copy.source.as_reg()];
+        is_before(&self.last_reads, copy.dst)
+            && depends_on.into_iter().flatten().all(|reg| is_before(&self.last_writes, reg))
+    }
 }
 
 impl<P> Pair<P> {
-    /// Places of its copies.
+    /// Places of the two copies.
     pub fn places(&self) -> [&P; 2] {
         [&self.first.place, &self.second.place]
     }

@@ -1,4 +1,4 @@
-//! Issue times of a line of code in one warp: in order, each instruction when its registers are ready.
+//! Issue times of a line of code in one warp: in order, once the registers are ready.
 //!
 //! ```text
 //! a = ld.shared.u32 s[i]      issues at 0, ready at 23
@@ -9,17 +9,19 @@
 //! As in the simulator, an instruction also waits for the last writes to the registers that it
 //! writes. Limits: a load takes a hit in the first-level cache, and registers that nothing here has
 //! written are ready.
+//!
+//! Cost: O(log n) for each operand.
 
 use alloc::collections::BTreeMap;
 
 use crate::ir::{InstData, Reg};
 use crate::machine::{Machine, OpClass};
 
-/// Time, and when registers are ready.
+/// Time in a line of code, and the times when registers are ready.
 #[derive(Clone)]
 pub struct Timeline {
     machine: Machine,
-    /// When the next instruction may issue.
+    /// Time at which the next instruction may issue.
     now: u64,
     /// Cycles for which the scheduler has been held.
     held: u64,
@@ -27,7 +29,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Before the first instruction.
+    /// Starts a line at time 0.
     pub fn new(machine: Machine) -> Timeline {
         Timeline { machine, now: 0, held: 0, ready: BTreeMap::new() }
     }
@@ -51,7 +53,8 @@ impl Timeline {
         self.now = self.now.max(self.ready_at(reg));
     }
 
-    /// Waits until the instructions after it can run without waiting for what has been written so far.
+    /// Waits until the instructions after it can run without waiting for what has been written so
+    /// far.
     pub fn wait_for_uses<'a>(&mut self, after: impl IntoIterator<Item = &'a InstData>) {
         let (mut end, mut passed) = (self.now, 0);
         for data in after {
@@ -67,8 +70,9 @@ impl Timeline {
         self.now = end;
     }
 
-    /// Cycles since an earlier moment that this one warp costs, where `warps` take turns: those for which it holds the
-    /// scheduler, or its share of the time that passes if the others cannot fill that.
+    /// Cycles since an earlier moment that this one warp costs, where `warps` take turns: those for
+    /// which it holds the scheduler, or its share of the elapsed time if the others cannot fill
+    /// that.
     pub fn cost_since(&self, start: &Timeline, warps: u32) -> f64 {
         let (held, passed) = ((self.held - start.held) as f64, (self.now - start.now) as f64);
         held.max(passed / f64::from(warps))

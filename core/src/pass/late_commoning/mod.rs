@@ -1,4 +1,4 @@
-//! Late commoning: work that if-conversion has put side by side is done once.
+//! Late commoning: computations that if-conversion has put side by side are done once.
 //!
 //! ```text
 //! @p x = mul.u32 a, 3            @p x = mul.u32 a, 3
@@ -6,24 +6,25 @@
 //! @!p z = mul.u32 a, 3           @!p z = mul.u32 a, 3      with `complementary`: one multiplication without a guard
 //! ```
 //!
-//! 1. Walk down the dominator tree in program order, with a table of opcodes and operands seen above.
-//!    Copies are followed, unless `DisableMoveCommoning` is on; operands that commute are not sorted,
-//!    which is the work of `gvn-cse`.
+//! 1. Walk down the dominator tree in program order, with a table of opcodes and operands that
+//!    dominate. Copies are followed, unless `DisableMoveCommoning` is on; operands that commute are
+//!    not sorted, which is the work of `gvn-cse`.
 //! 2. Test an entry with the same work against the page's seven [`conditions`].
-//! 3. Replace the later instruction by copies of the earlier one's results. With `complementary`, run
-//!    one instruction in all lanes, into new registers that the lanes of both guards copy from.
+//! 3. Replace the later instruction by copies of the earlier one's results. With `complementary`,
+//!    run one instruction in all lanes, into new registers that the lanes of both guards copy from.
 //! 4. Walk again if a removed definition was the reason of an earlier refusal, on a back edge.
 //!
 //! Sound because the earlier instruction has run on every path to the later one, in the same lanes,
-//! with the same operands and the same memory, and its registers still hold its results. A load runs
-//! in all lanes only if each lane would have read the same at its place and no lane can have ended in
-//! between.
+//! with the same operands and the same memory, and its registers still hold its results. A load
+//! runs in all lanes only if each lane would have read the same at its place and no lane can have
+//! ended in between.
 //!
-//! Cost: O(n log n) for each walk; each walk more has an instruction less. A register whose value has
-//! no name, since nothing reads it there, is searched for in [`STEPS_A_VALUE`] steps for each value
-//! of the function; beyond them running the pass again may find more.
+//! Cost: O(n log n) for each walk, of which there are at most [`MAX_WALKS`]; the remark
+//! `max-rounds` tells. If nothing reads a register before an instruction, its value there has no
+//! name; searches for such values take [`STEPS_A_VALUE`] steps for each value of the function, all
+//! together. The remark of a refusal after that says that the register may have been written since.
 //!
-//! The page's phase is on, and `ForceLateCommoning` comes before anything else: off, it turns the pass off.
+//! The page's phase is on; the knob `ForceLateCommoning` turns the pass off.
 //!
 //! Source: ptxas page, phase 64 (LateOriCommoning).
 
@@ -39,6 +40,7 @@ use hashbrown::HashSet;
 use smallvec::{SmallVec, smallvec};
 
 use super::gvn_cse::eligibility::Class;
+use super::gvn_cse::expressions::Number;
 use super::gvn_cse::numbering::Options;
 use super::gvn_cse::numbers::ValueNumbers;
 use super::gvn_cse::scoped::ScopedStacks;
@@ -49,15 +51,20 @@ use crate::flow::{Definition, Value, Values};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, InstData, Reg, Type};
 use crate::pass::support::copies::{copies, overwritten_early, replace_by_copies};
+use crate::pass::support::rounds::tell_max_rounds;
 use crate::text::instruction_text;
 use crate::trace::{Fact, Place, Remark};
 use crate::view::View;
 use conditions::{Broken, Conditions};
 
-/// Steps of a walk for each value, in which it is seen what registers hold where that has no name.
+/// Searches of a walk for the contents of registers stop after as many steps for each value of the
+/// function.
 const STEPS_A_VALUE: usize = 2;
 
-/// See the file's head.
+/// A further walk is not made, and the remark `max-rounds` says so.
+const MAX_WALKS: usize = 16;
+
+/// The pass.
 pub struct LateCommoning;
 
 impl Pass for LateCommoning {
@@ -83,73 +90,86 @@ impl Pass for LateCommoning {
     };
 
     fn run(view: &mut View<'_>, settings: &Settings) -> Result<(), PassError> {
-        if settings.knobs.switch("ForceLateCommoning") {
-            while LateCommoning::walk(view, settings) {}
+        if !settings.knobs.switch("ForceLateCommoning") {
+            return Ok(());
         }
+        for _ in 0..MAX_WALKS {
+            if !walk(view, settings) {
+                return Ok(());
+            }
+        }
+        tell_max_rounds(view, MAX_WALKS as u64, "each of which replaced something");
         Ok(())
     }
 }
 
-impl LateCommoning {
-    /// Gives whether another walk may find more.
-    fn walk(view: &mut View<'_>, settings: &Settings) -> bool {
-        let knobs = &settings.knobs;
-        let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
-        let options = Options {
-            enhanced: true,
-            is_algebraic: false,
-            follows_copies: !knobs.switch("DisableMoveCommoning"),
-            forwards_stores: false,
-        };
-        let numbers = ValueNumbers::compute(view, options);
-        let complementary = knobs.switch("complementary");
-        let mut leaders: ScopedStacks<Inst> = ScopedStacks::new(numbers.count());
-        let mut workers: ScopedStacks<Inst> = ScopedStacks::new(numbers.count());
-        let mut registers = Registers::of(&cfg, &values);
-        for (place, &block) in dominators.preorder().iter().enumerate() {
-            for stacks in [&mut leaders, &mut workers] {
-                while stacks.close(place) {}
-                stacks.open(place + dominators.subtree(block).len());
-            }
-            let mut next = view.func().layout.first_inst(block);
-            while let Some(inst) = next {
-                next = view.func().layout.next_inst(inst);
-                let data = &view.func().insts[inst];
-                let Some(own) = numbers.of(inst).filter(|_| can_be_common(data)) else { continue };
-                let Some(work) = own.work.expand() else { continue };
-                // Under the same guard, or else under any.
-                let number = own.replaceable().unwrap_or(work);
-                let alike = leaders.get(number).last();
-                let leader = alike.or_else(|| workers.get(work).last()).copied();
-                // Numbers of work do not tell `{p, q} = setp` from `p = setp`.
-                let has_as_many = |leader: &Inst| view.func().insts[*leader].dsts.len() == data.dsts.len();
-                let leader = leader.filter(has_as_many);
-                if let Some(leader) = leader {
-                    let func = view.func();
-                    let conditions = Conditions { func, numbers: &numbers, dominators: &dominators };
-                    let from = func.inst_block(leader).unwrap_or(block);
-                    let pair = Pair {
-                        leader: (from, leader),
-                        inst: (block, inst),
-                        has_lost_guard: conditions.has_lost_guard(leader),
-                    };
-                    let outcome = conditions.hold(pair.leader, pair.inst);
-                    let are_complementary = complementary && conditions.are_complementary(pair.leader, pair.inst);
-                    match outcome {
-                        Ok(()) if pair.is_copied(view, &mut registers, false) => continue,
-                        Err(Broken::C4) if are_complementary && pair.is_copied(view, &mut registers, true) => {
-                            continue;
-                        }
-                        Err(broken) if !(broken == Broken::C4 && are_complementary) => pair.tell_refusal(view, broken),
-                        _ => {}
-                    }
-                }
-                workers.push(work, inst);
-                leaders.push(number, inst);
-            }
+/// Walks over the function once. Returns whether another walk may find more.
+fn walk(view: &mut View<'_>, settings: &Settings) -> bool {
+    let knobs = &settings.knobs;
+    let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
+    let options = Options {
+        enhanced: true,
+        is_algebraic: false,
+        follows_copies: !knobs.switch("DisableMoveCommoning"),
+        forwards_stores: false,
+    };
+    let numbers = ValueNumbers::compute(view, options);
+    let complementary = knobs.switch("complementary");
+    let mut leaders: ScopedStacks<Inst> = ScopedStacks::new(numbers.count());
+    let mut workers: ScopedStacks<Inst> = ScopedStacks::new(numbers.count());
+    // Last instruction of the open block by work, predicate of its guard, and whether that is
+    // negated.
+    let mut guarded: BTreeMap<(Number, Number, bool), Inst> = BTreeMap::new();
+    let mut registers = Registers::of(&cfg, &values);
+    for (place, &block) in dominators.preorder().iter().enumerate() {
+        for stacks in [&mut leaders, &mut workers] {
+            while stacks.close(place) {}
+            stacks.open(place + dominators.subtree(block).len());
         }
-        registers.allow_more()
+        guarded.clear();
+        let has_call = complementary && has_call(view.func(), block);
+        let mut next = view.func().layout.first_inst(block);
+        while let Some(inst) = next {
+            next = view.func().layout.next_inst(inst);
+            let data = &view.func().insts[inst];
+            let Some(own) = numbers.of(inst).filter(|_| can_be_common(data)) else { continue };
+            let Some(work) = own.work.expand() else { continue };
+            let number = own.replaceable().unwrap_or(work);
+            let guard = own.guard.filter(|_| complementary);
+            let same_guard_leader = leaders.get(number).last();
+            let opposite_leader = || guarded.get(&guard.map(|guard| (work, guard.predicate, !guard.negated))?);
+            let any_guard_leader = || workers.get(work).last();
+            let leader = same_guard_leader.or_else(opposite_leader).or_else(any_guard_leader).copied();
+            // Numbers of work do not tell `{p, q} = setp` from `p = setp`.
+            let has_as_many = |leader: &Inst| view.func().insts[*leader].dsts.len() == data.dsts.len();
+            if let Some(leader) = leader.filter(has_as_many) {
+                let func = view.func();
+                let conditions = Conditions { func, numbers: &numbers };
+                let from = func.inst_block(leader).unwrap_or(block);
+                let pair = Pair {
+                    leader: (from, leader),
+                    inst: (block, inst),
+                    has_lost_guard: conditions.has_lost_guard(leader),
+                };
+                let outcome = conditions.hold(leader, inst);
+                let are_complementary = complementary && conditions.are_complementary(pair.leader, pair.inst, has_call);
+                match outcome {
+                    Ok(()) if pair.try_replace(view, &mut registers, false) => continue,
+                    Err(Broken::C4) if are_complementary && pair.try_replace(view, &mut registers, true) => continue,
+                    Err(broken) if !(broken == Broken::C4 && are_complementary) => pair.tell_refusal(view, broken),
+                    _ => {}
+                }
+            }
+            workers.push(work, inst);
+            leaders.push(number, inst);
+            guarded.extend(guard.map(|guard| ((work, guard.predicate, guard.negated), inst)));
+        }
     }
+    registers.is_any_refusal_lifted()
+}
+
+fn has_call(func: &Function, block: Block) -> bool {
+    func.block_insts(block).any(|inst| func.insts[inst].opcode.op.is_call())
 }
 
 /// Contents of registers during a walk.
@@ -157,7 +177,7 @@ struct Registers {
     cfg: Rc<Cfg>,
     values: Rc<Values>,
     /// Results of removed writes, each with the current value of the register.
-    gone: BTreeMap<Value, Value>,
+    removed: BTreeMap<Value, Value>,
     refused: Vec<Overwritten>,
     /// Steps that are left.
     steps: usize,
@@ -176,30 +196,29 @@ struct Overwritten {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Held {
     Value(Value),
-    /// One of several values that come to this block and have no name together.
-    Several(Block),
+    /// The unnamed live-in value of this block.
+    Unnamed(Block),
 }
 
 impl Registers {
     fn of(cfg: &Rc<Cfg>, values: &Rc<Values>) -> Registers {
         let (cfg, values) = (cfg.clone(), values.clone());
         let steps = STEPS_A_VALUE * values.len();
-        Registers { cfg, values, gone: BTreeMap::new(), refused: Vec::new(), steps }
+        Registers { cfg, values, removed: BTreeMap::new(), refused: Vec::new(), steps }
     }
 
-    /// A register that one instruction has written and that does not hold that any more before
-    /// another one, which stands in the given block.
+    /// A result of the leader whose register may hold another value before the given instruction.
     fn overwritten(&mut self, func: &Function, leader: Inst, (block, inst): (Block, Inst)) -> Option<Overwritten> {
         let values = self.values.clone();
         func.insts[leader].dsts.iter().zip(values.defined(leader)).find_map(|(&reg, &wanted)| {
-            let held = values.before(func, inst, reg).map_or(Held::Several(block), Held::Value);
+            let held = values.before(func, inst, reg).map_or(Held::Unnamed(block), Held::Value);
             let overwritten = Overwritten { reg, wanted, held };
             (!self.holds(&overwritten)).then_some(overwritten)
         })
     }
 
-    /// Does it hold what is to be copied after all, wherever control comes from, now that writes
-    /// have gone away? Says no where that takes too long to see.
+    /// True if the register holds the wanted value on every path once removed writes are left out.
+    /// False if no steps are left to find out.
     fn holds(&mut self, &Overwritten { reg, wanted, held }: &Overwritten) -> bool {
         let mut work: SmallVec<[Held; 8]> = smallvec![held];
         let mut seen: HashSet<Held> = HashSet::new();
@@ -210,7 +229,7 @@ impl Registers {
             let Some(left) = self.steps.checked_sub(1) else { return false };
             self.steps = left;
             match held {
-                Held::Value(value) => match (self.gone.get(&value), self.values.definition(value)) {
+                Held::Value(value) => match (self.removed.get(&value), self.values.definition(value)) {
                     (Some(&before), _) => work.push(Held::Value(before)),
                     (None, Definition::Join { .. }) => {
                         work.extend(self.values.join_args(value).iter().map(|arg| Held::Value(arg.value)));
@@ -218,11 +237,11 @@ impl Registers {
                     // Something else has been written.
                     _ => return false,
                 },
-                // What comes from outside is something else.
-                Held::Several(block) if self.cfg.is_entry(block) => return false,
-                Held::Several(block) => {
+                // A value from outside is another one.
+                Held::Unnamed(block) if self.cfg.is_entry(block) => return false,
+                Held::Unnamed(block) => {
                     let at_end = |before: Block| self.values.at_end(before, reg);
-                    let from = |&before: &Block| at_end(before).map_or(Held::Several(before), Held::Value);
+                    let from = |&before: &Block| at_end(before).map_or(Held::Unnamed(before), Held::Value);
                     work.extend(self.cfg.predecessors(block).iter().map(from));
                 }
             }
@@ -230,9 +249,9 @@ impl Registers {
         true
     }
 
-    /// Does a register hold what was to be copied now that writes have gone away?
-    fn allow_more(&mut self) -> bool {
-        let mut regs: Vec<Reg> = self.gone.keys().map(|&value| self.values.reg(value)).collect();
+    /// True if a refused copy would be right now that writes have been removed.
+    fn is_any_refusal_lifted(&mut self) -> bool {
+        let mut regs: Vec<Reg> = self.removed.keys().map(|&value| self.values.reg(value)).collect();
         regs.compact_sort();
         regs.dedup();
         let refused = core::mem::take(&mut self.refused);
@@ -240,31 +259,34 @@ impl Registers {
     }
 }
 
-/// Has the instruction results that could as well be copied?
+/// True if copies could give the instruction's results.
 fn can_be_common(data: &InstData) -> bool {
     !data.dsts.is_empty() && !matches!(Class::of(data), Class::Never | Class::Atomic)
 }
 
-/// An instruction and the one that has done its work before.
+/// An instruction and an earlier one of the same work.
 struct Pair {
     leader: (Block, Inst),
     inst: (Block, Inst),
-    /// Has the leader lost its guard, so that its registers are temporaries that nothing else writes?
+    /// True if the leader has lost its guard, so that its registers are temporaries written once.
     has_lost_guard: bool,
 }
 
 impl Pair {
-    /// Copies what the leader wrote, if that is still there. If they stand under opposite guards,
-    /// the leader does the work in all lanes from now on. Gives whether it can be.
-    fn is_copied(&self, view: &mut View<'_>, registers: &mut Registers, are_opposite: bool) -> bool {
+    /// Replaces the instruction by copies of the leader's results, if their registers still hold
+    /// them. Under opposite guards, the leader then does the work in all lanes. Returns whether the
+    /// instruction was replaced.
+    fn try_replace(&self, view: &mut View<'_>, registers: &mut Registers, are_opposite: bool) -> bool {
         let ((from, leader), (block, inst)) = (self.leader, self.inst);
         let (module, func) = (view.module(), view.func());
-        let written = func.insts[leader].dsts.to_vec();
+        let leader_dsts = func.insts[leader].dsts.to_vec();
         let frees_leader = are_opposite && !self.has_lost_guard;
-        let reads_registers = !frees_leader && !self.has_lost_guard;
+        let reads_registers = !are_opposite && !self.has_lost_guard;
         let overwritten = if reads_registers { registers.overwritten(func, leader, self.inst) } else { None };
         let obstacle = self.obstacle(func, frees_leader);
-        let since = overwritten.as_ref().map(|overwritten| (overwritten.reg, "has been written since"));
+        let is_known = registers.steps > 0;
+        let since = if is_known { "has been written since" } else { "may have been written since" };
+        let since = overwritten.as_ref().map(|overwritten| (overwritten.reg, since));
         if let Some((reg, why)) = since.or(obstacle) {
             registers.refused.extend(overwritten.filter(|_| obstacle.is_none()));
             view.miss(|func| {
@@ -276,32 +298,34 @@ impl Pair {
         }
         let mut rewrite = view.rewrite(|func| {
             let text = instruction_text(module, func, inst);
-            let names: Vec<_> = written.iter().map(|&reg| format!("`{}`", func.regs[reg].name)).collect();
+            let names: Vec<_> = leader_dsts.iter().map(|&reg| format!("`{}`", func.regs[reg].name)).collect();
             let names = names.join(", ");
             let (rule, message) = if are_opposite {
-                let message = "is also computed where its guard fails, so all lanes compute it once, into";
-                ("complementary", format!("`{text}` {message} {names}"))
+                let message = format!("`{text}` is also computed where its guard fails, into {names}, so all lanes ");
+                ("complementary", message + "compute it once")
             } else {
                 let name = &func.blocks[from].name;
                 ("common", format!("`{text}` was already computed in `{name}`: its value is in {names}"))
             };
             let remark = Remark::applied(rule, block, message);
-            let remark = remark.at(inst).with("leader", Fact::Reg(written[0]));
+            let remark = remark.at(inst).with("leader", Fact::Reg(leader_dsts[0]));
             if are_opposite { remark } else { remark.with("scope", Fact::Block(from)) }
         });
-        let sources = if frees_leader { compute_in_all_lanes(&mut rewrite, leader) } else { written };
-        let dsts = &rewrite.func().insts[inst].dsts;
-        // Where a register is copied to itself, it has held that value before.
-        let is_gone = dsts.iter().zip(&sources).map(|(dst, source)| dst == source);
-        let written = [inst, leader].map(|inst| registers.values.defined(inst).iter().copied());
-        let [written, before] = written;
-        let written = written.zip(before);
-        registers.gone.extend(is_gone.zip(written).filter_map(|(is_gone, written)| is_gone.then_some(written)));
+        let sources = if frees_leader { compute_in_all_lanes(&mut rewrite, leader) } else { leader_dsts };
+        let (results, leader_results) = (registers.values.defined(inst), registers.values.defined(leader));
+        for (index, (dst, source)) in rewrite.func().insts[inst].dsts.iter().zip(&sources).enumerate() {
+            // A register that is copied to itself has held that value before.
+            if dst == source
+                && let (Some(&result), Some(&held)) = (results.get(index), leader_results.get(index))
+            {
+                registers.removed.insert(result, held);
+            }
+        }
         replace_by_copies(&mut rewrite, inst, &sources);
         true
     }
 
-    /// A register that stands in the way whatever is written in between, and why.
+    /// A register that prevents the copies whatever is written in between, and the reason.
     fn obstacle(&self, func: &Function, frees_leader: bool) -> Option<(Reg, &'static str)> {
         let (first, second) = (&func.insts[self.leader.1], &func.insts[self.inst.1]);
         let is_other = |&(&reg, &dst): &(&Reg, &Reg)| !func.reg_types[reg].agrees_with(func.reg_types[dst]);
@@ -328,8 +352,8 @@ impl Pair {
     }
 }
 
-/// Takes an instruction's guard away and lets it write temporaries, from which its registers are
-/// copied under the guard. Gives the temporaries.
+/// Removes an instruction's guard and lets it write temporaries, from which copies under the guard
+/// fill its registers. Returns the temporaries.
 fn compute_in_all_lanes(rewrite: &mut Rewrite<'_, '_>, inst: Inst) -> Vec<Reg> {
     let data = rewrite.func().insts[inst].clone();
     let types: Vec<Type> = data.dsts.iter().map(|&dst| rewrite.func().reg_types[dst]).collect();

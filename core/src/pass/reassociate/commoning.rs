@@ -159,7 +159,7 @@ impl Commoning {
     /// Numbers the results of an instruction that is not commoned: new ones, but for copies.
     fn number_results(&mut self, func: &Function, inst: Inst) {
         let data = &func.insts[inst];
-        if let Some((to, from)) = copied(data)
+        if let Some((from, to)) = copied(data)
             && func.reg_types[to] == func.reg_types[from]
         {
             let number = self.numbers.of(from);

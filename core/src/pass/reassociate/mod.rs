@@ -45,6 +45,7 @@ use fixedbitset::FixedBitSet;
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Op, Reg};
+use crate::pass::support::rounds::tell_max_rounds;
 use crate::trace::Remark;
 use crate::view::View;
 use block_uses::{BlockUses, Slot};
@@ -337,7 +338,7 @@ impl Reassociation {
         }
         let Some(entry) = view.func().entry_block() else { return };
         if is_unfinished {
-            view.miss(|_| remarks::unfinished(entry));
+            tell_max_rounds(view, MAX_ROUNDS as u64, "each of which found work");
         }
         if self.count > self.range.end {
             view.miss(|_| remarks::over_budget(entry, self.count, self.range.end));

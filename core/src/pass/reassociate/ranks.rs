@@ -19,7 +19,7 @@ use cranelift_entity::packed_option::PackedOption;
 
 use super::trees::Value;
 use crate::graph::Cfg;
-use crate::ir::{Function, InstData, Op, Operand, Reg};
+use crate::ir::{Function, InstData, Reg};
 
 /// A rank: special registers and symbols first, constants last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +57,7 @@ impl Ranks {
     pub fn update(&mut self, func: &Function, cfg: &Cfg, mut changed: impl FnMut(Reg)) {
         for &block in cfg.reverse_postorder() {
             for inst in func.block_insts(block) {
-                let Some((to, from)) = copied(&func.insts[inst]) else { continue };
+                let Some((from, to)) = copied(&func.insts[inst]) else { continue };
                 if func.definition_count(to) == 1 && func.definition_count(from) <= 1 && self.of(to) != self.of(from) {
                     self.0[to] = self.of(from).into();
                     changed(to);
@@ -67,10 +67,7 @@ impl Ranks {
     }
 }
 
-/// Destination and source of an unguarded copy of a register.
+/// Source and destination of an unguarded copy of a register.
 pub fn copied(data: &InstData) -> Option<(Reg, Reg)> {
-    match (data.dsts.as_slice(), data.args.as_slice()) {
-        (&[to], &[Operand::Reg(from)]) if data.opcode.op == Op::Mov && data.guard.is_none() => Some((to, from)),
-        _ => None,
-    }
+    data.copied_register().filter(|_| data.guard.is_none())
 }

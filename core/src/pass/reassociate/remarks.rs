@@ -4,7 +4,6 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::MAX_ROUNDS;
 use super::distribution::Distribution;
 use super::ranks::Ranks;
 use super::rebuild::Rebuilding;
@@ -91,12 +90,6 @@ pub fn not_commoned(view: &View<'_>, block: Block, inst: Inst, reg: Reg, is_over
     let (text, name) = (instruction_text(view.module(), func, inst), &func.regs[reg].name);
     let why = if is_overwritten { "is overwritten since" } else { "is too far before" };
     Remark::missed("common", block, format!("`{text}` stays: `{name}`, which held the same, {why}")).at(inst)
-}
-
-/// The last permitted round still changed blocks.
-pub fn unfinished(entry: Block) -> Remark {
-    let message = format!("stopped after {MAX_ROUNDS} rounds that all found work");
-    Remark::missed("max-rounds", entry, message).with("rounds", Fact::Count(MAX_ROUNDS as u64))
 }
 
 /// The function has more instructions than the budget.

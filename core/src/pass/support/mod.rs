@@ -8,6 +8,7 @@
 //! | `fresh_knowledge` | blocks where a walk can learn more after edges were removed | simplify-cfg |
 //! | `last_assignment` | reads that lose their last assignment | const-fold, simplify-cfg, azp, spec-pre |
 //! | `path_guided` | executed paths over nodes and critical edges | pde, spec-pre |
+//! | `rounds` | the remark after the last permitted round | passes that repeat |
 
 pub(in crate::pass) mod available_copies;
 pub(in crate::pass) mod branch_slice;
@@ -15,3 +16,4 @@ pub(in crate::pass) mod copies;
 pub(in crate::pass) mod fresh_knowledge;
 pub(in crate::pass) mod last_assignment;
 pub(in crate::pass) mod path_guided;
+pub(in crate::pass) mod rounds;

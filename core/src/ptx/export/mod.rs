@@ -240,10 +240,7 @@ fn literal(bits: u64, ty: Type) -> String {
         Type::F32 => format!("0f{bits:08X}"),
         Type::F64 => format!("0d{bits:016X}"),
         Type::F16 => format!("0x{bits:04X}"),
-        _ if ty.is_signed() => {
-            let shift = 64 - ty.bits();
-            (((bits << shift) as i64) >> shift).to_string()
-        }
+        _ if ty.is_signed() => ty.extend(bits).to_string(),
         _ => bits.to_string(),
     }
 }

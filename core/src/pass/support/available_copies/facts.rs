@@ -1,4 +1,4 @@
-//! Facts about registers at a place of the walk, and what they depend on.
+//! Facts about registers at a place of the walk, and the registers and writes on which they depend.
 
 use crate::ir::{Block, Operand, Reg};
 
@@ -22,7 +22,7 @@ impl Source {
     }
 }
 
-/// A source, with what has to stay as it was for the knowledge to stay true.
+/// A source, with the write that has to be the last one for the knowledge to be true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Held {
     /// A register, and the write that it was copied after.
@@ -50,7 +50,7 @@ pub(super) struct Predicate {
 /// Knowledge of a register since its last write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Copy {
-    /// Nothing.
+    /// No copy.
     Unknown,
     /// It holds the source.
     Always(Held),
@@ -64,7 +64,7 @@ pub(super) enum Copy {
 #[derive(Clone, Copy)]
 pub(super) struct RegState {
     pub written: Written,
-    /// Index into the knowledge of the walk; 0 is nothing.
+    /// Index into the knowledge of the walk; 0 is no knowledge.
     pub known: usize,
 }
 
@@ -73,25 +73,21 @@ pub(super) struct RegState {
 pub(super) enum Written {
     /// Not written yet; the register has several definitions.
     Never,
-    /// Not reached yet; the register has one definition.
+    /// The register has one definition, which is in no block that dominates the open one, or after
+    /// the place.
     NotYet,
     /// A parameter that is never written.
     OnEntry,
-    /// The only definition, in a block that the walk has reached, whether that dominates the open block or not.
+    /// The only definition, in this block, which dominates the open one or is it.
     Once(Block),
     /// The number of a write to a register with several definitions.
     Version(u32),
 }
 
 impl Written {
-    /// Has the register one definition?
+    /// True if the register has one definition.
     pub fn is_once(self) -> bool {
         matches!(self, Written::NotYet | Written::OnEntry | Written::Once(_))
-    }
-
-    /// The block of the only definition, if the walk has reached it.
-    pub fn block(self) -> Option<Block> {
-        if let Written::Once(block) = self { Some(block) } else { None }
     }
 }
 
@@ -101,13 +97,20 @@ pub(super) struct Knowledge {
     pub copy: Copy,
     /// The extended block in which `copy` was learnt.
     pub copied_in: u32,
-    /// The value of the predicate, if a branch tells it.
+    /// The block in which `copy` was learnt.
+    pub copied_at: Block,
+    /// True if the copy is the register's only definition.
+    pub is_only_definition: bool,
+    /// The value of the predicate, if a branch implies it.
     pub outcome: Option<Outcome>,
 }
 
 impl Knowledge {
-    /// Nothing.
-    pub const NONE: Knowledge = Knowledge { copy: Copy::Unknown, copied_in: 0, outcome: None };
+    /// No knowledge.
+    pub fn none() -> Knowledge {
+        let copied_at = Block::from_u32(0);
+        Knowledge { copy: Copy::Unknown, copied_in: 0, copied_at, is_only_definition: false, outcome: None }
+    }
 }
 
 /// A predicate's value on a path, which the branch at its beginning implies.

@@ -1,4 +1,4 @@
-//! Which register holds a copy of what, at each point of a walk over the dominator tree.
+//! Registers that hold copies, and their sources, at each point of a walk over the dominator tree.
 //!
 //! ```text
 //! b = mov.u32 a            b is a copy of a
@@ -14,8 +14,10 @@
 //! so on), until one of its registers is written; each write gives a register a new version, and a
 //! copy names the versions it was made of. Leaving a block takes back what was learnt in it.
 //!
-//! Every instruction costs a constant number of table look-ups; the tables have one entry for each
-//! register.
+//! Cost: O(1) for each instruction, in tables with one entry for each register.
+//!
+//! Source: Aho, Lam, Sethi, Ullman, section 9.1.5; extended basic blocks as in Muchnick, section
+//! 12.5.
 
 mod definitions;
 mod facts;
@@ -45,30 +47,23 @@ struct Scope {
     condition: Option<(Reg, bool, Block)>,
 }
 
-/// Walks over a function. `look` may look up what an instruction reads. If it finds something,
-/// `visit` gets it; it may change or remove that instruction, and gives whether the instruction is
-/// still there.
-pub fn walk_with_copies<F>(
-    view: &mut View<'_>,
-    look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
-    visit: impl FnMut(&mut View<'_>, &AvailableCopies, (Block, Inst), F) -> bool,
-) {
-    walk(view, true, |_| true, |_| true, look, visit);
+/// A walk over some of the blocks of a function and some of their instructions.
+pub struct CopyWalk<B, I> {
+    /// True if complementary guarded copies of one value are one copy.
+    pub joins_complementary: bool,
+    /// Selects blocks by their places in the dominator tree's preorder, with all that dominate
+    /// them.
+    pub block_takes_part: B,
+    /// Selects instructions. The writes of the other ones do not count.
+    pub inst_takes_part: I,
 }
 
-/// Walks with complementary guarded copies of one value counting as one copy, or not.
-pub fn walk_with_copies_by<F>(
-    view: &mut View<'_>,
-    joins_complementary: bool,
-    look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
-    visit: impl FnMut(&mut View<'_>, &AvailableCopies, (Block, Inst), F) -> bool,
-) {
-    walk(view, joins_complementary, |_| true, |_| true, look, visit);
+impl CopyWalk<fn(usize) -> bool, fn(Inst) -> bool> {
+    /// A walk over everything.
+    pub const ALL: Self = CopyWalk { joins_complementary: true, block_takes_part: |_| true, inst_takes_part: |_| true };
 }
 
-/// Walks over some of the blocks and some of their instructions. Blocks are given by their places in the dominator
-/// tree's preorder; what dominates one that takes part must do so, too. What the other instructions write is taken for
-/// unwritten.
+/// Walks over some of the blocks and some of their instructions, as [`CopyWalk`] describes them.
 pub fn walk_part_with_copies<F>(
     view: &mut View<'_>,
     block_takes_part: impl Fn(usize) -> bool,
@@ -76,60 +71,69 @@ pub fn walk_part_with_copies<F>(
     look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
     visit: impl FnMut(&mut View<'_>, &AvailableCopies, (Block, Inst), F) -> bool,
 ) {
-    walk(view, true, block_takes_part, inst_takes_part, look, visit);
+    CopyWalk { joins_complementary: true, block_takes_part, inst_takes_part }.run(view, look, visit);
 }
 
-fn walk<F>(
-    view: &mut View<'_>,
-    joins_complementary: bool,
-    block_takes_part: impl Fn(usize) -> bool,
-    inst_takes_part: impl Fn(Inst) -> bool,
-    look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
-    mut visit: impl FnMut(&mut View<'_>, &AvailableCopies, (Block, Inst), F) -> bool,
-) {
-    let (cfg, dominators) = (view.cfg(), view.dominators());
-    let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
-    copies.joins_complementary = joins_complementary;
-    let mut place = 0;
-    while let Some(&block) = dominators.preorder().get(place) {
-        if !block_takes_part(place) {
-            place += dominators.subtree(block).len();
-            continue;
-        }
-        copies.enter(block, place as u32);
-        place += 1;
-        let mut next = view.func().layout.first_inst(block);
-        while let Some(inst) = next {
-            next = view.func().layout.next_inst(inst);
-            if !inst_takes_part(inst) {
+impl<B: Fn(usize) -> bool, I: Fn(Inst) -> bool> CopyWalk<B, I> {
+    /// Visits the instructions for which `look` finds something in the copies. `visit` may change
+    /// or remove the instruction, and returns whether it is still in the function.
+    pub fn run<F>(
+        self,
+        view: &mut View<'_>,
+        look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
+        mut visit: impl FnMut(&mut View<'_>, &AvailableCopies, (Block, Inst), F) -> bool,
+    ) {
+        let (cfg, dominators) = (view.cfg(), view.dominators());
+        let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
+        copies.joins_complementary = self.joins_complementary;
+        let mut place = 0;
+        while let Some(&block) = dominators.preorder().get(place) {
+            if !(self.block_takes_part)(place) {
+                place += dominators.subtree(block).len();
                 continue;
             }
-            let mut data = &view.func().insts[inst];
-            if let Some(found) = look(&copies, data) {
-                let stays = visit(view, &copies, (block, inst), found);
-                debug_assert_eq!(stays, view.func().inst_block(inst).is_some());
-                // What went away writes nothing.
-                if !stays {
+            copies.enter(block, place as u32);
+            place += 1;
+            let mut next = view.func().layout.first_inst(block);
+            while let Some(inst) = next {
+                next = view.func().layout.next_inst(inst);
+                if !(self.inst_takes_part)(inst) {
                     continue;
                 }
-                data = &view.func().insts[inst];
-            }
-            copies.define(data);
-            if next.is_none() {
-                copies.note_branch(data);
+                let mut data = &view.func().insts[inst];
+                if let Some(found) = look(&copies, data) {
+                    let stays = visit(view, &copies, (block, inst), found);
+                    debug_assert_eq!(stays, view.func().inst_block(inst).is_some());
+                    // A removed instruction writes nothing.
+                    if !stays {
+                        continue;
+                    }
+                    data = &view.func().insts[inst];
+                }
+                copies.define(data);
+                if next.is_none() {
+                    copies.note_branch(data);
+                }
             }
         }
     }
+}
+
+/// Source of a copy, which may have been overwritten since, or the copy.
+pub struct FoundCopy {
+    pub source: Source,
+    pub was_overwritten: bool,
 }
 
 /// The tables of one walk.
 pub struct AvailableCopies {
     cfg: Rc<Cfg>,
     dominators: Rc<Dominators>,
-    /// States by register. Which registers have exactly one definition, a parameter's value on entry counted as one, is
-    /// decided before the first block: definitions removed during the walk make no others true elsewhere.
+    /// States by register. Which registers have exactly one definition, a parameter's value on
+    /// entry counted as one, is decided before the first block: definitions removed during the walk
+    /// make no others true elsewhere.
     regs: Vec<RegState>,
-    /// The first one is [`Knowledge::NONE`].
+    /// The first one is [`Knowledge::none()`].
     knowledge: Vec<Knowledge>,
     scopes: Vec<Scope>,
     /// States before changes in open blocks.
@@ -139,12 +143,12 @@ pub struct AvailableCopies {
     block: Block,
     extended_block: u32,
     last_extended_block: u32,
-    /// Are complementary guarded copies of one value one copy?
+    /// True if complementary guarded copies of one value are one copy.
     joins_complementary: bool,
 }
 
 impl AvailableCopies {
-    /// Before the first block.
+    /// Creates the tables before the first block.
     fn new(func: &Function, cfg: Rc<Cfg>, dominators: Rc<Dominators>) -> AvailableCopies {
         let written = |count| if count == 1 { Written::NotYet } else { Written::Never };
         let states = func.definition_counts().map(|count| RegState { written: written(count), known: 0 });
@@ -157,7 +161,7 @@ impl AvailableCopies {
             cfg,
             dominators,
             regs,
-            knowledge: vec![Knowledge::NONE],
+            knowledge: vec![Knowledge::none()],
             scopes: Vec::new(),
             undo: Vec::new(),
             last_version: 1,
@@ -168,10 +172,10 @@ impl AvailableCopies {
         }
     }
 
-    /// Goes to the next block of the dominator tree's preorder, the one at that place.
+    /// Enters the next block of the dominator tree's preorder, the one at that place.
     fn enter(&mut self, block: Block, place: u32) {
         self.close_scopes(place);
-        // A block with one predecessor goes on with what that one knew; the predecessor is its immediate dominator.
+        // A block with one predecessor, its immediate dominator, keeps the knowledge of that one.
         let only_predecessor = match *self.cfg.predecessors(block) {
             [only] if !self.cfg.is_entry(block) => Some(only),
             _ => None,
@@ -201,7 +205,7 @@ impl AvailableCopies {
         }
     }
 
-    /// Takes back what was learnt in blocks that do not dominate the one at that place.
+    /// Undoes the changes of blocks that do not dominate the one at that place.
     fn close_scopes(&mut self, place: u32) {
         let mut closed = None;
         while let Some(scope) = self.scopes.pop_if(|scope| scope.end <= place) {
@@ -220,54 +224,39 @@ impl AvailableCopies {
         &self.knowledge[self.regs[reg.index()].known]
     }
 
-    /// May [`AvailableCopies::lookup`] find something for the register? Mostly not.
+    /// True if [`AvailableCopies::lookup`] may find something for the register; mostly false.
     pub fn may_be_copy(&self, reg: Reg) -> bool {
         self.knowledge_of(reg).copy != Copy::Unknown
     }
 
-    /// Does an instruction read a register that may be a copy? Mostly not.
+    /// True if an instruction reads a register that may be a copy; mostly false.
     pub fn reads_copy(&self, data: &InstData) -> bool {
         let mut any = false;
         data.for_each_use(|reg| any |= self.may_be_copy(reg));
         any
     }
 
-    /// Was what is known of the register learnt in the open block?
+    /// True if the register was made a copy in the open block.
     pub fn was_copied_here(&self, reg: Reg) -> bool {
-        let here = self.scopes.last().map_or(0, |scope| scope.knowledge_from);
-        self.regs[reg.index()].known >= here
+        self.knowledge_of(reg).copied_at == self.block
     }
 
     /// Value of a register, for an instruction under that guard.
     pub fn lookup(&self, reg: Reg, guard: Option<Guard>) -> Option<Source> {
-        let (written, knowledge) = (self.regs[reg.index()].written, self.knowledge_of(reg));
-        let held = self.held(written, knowledge, guard)?;
-        self.still_holds(written, knowledge.copied_in, held).then(|| held.source())
+        self.find(reg, guard).filter(|found| !found.was_overwritten).map(|found| found.source)
     }
 
-    /// Source that a register was copied from on every path to an instruction under that guard,
-    /// where it or its source may have been overwritten since.
-    pub fn overwritten(&self, reg: Reg, guard: Option<Guard>) -> Option<Source> {
-        let (written, knowledge) = (self.regs[reg.index()].written, self.knowledge_of(reg));
-        let held = self.held(written, knowledge, guard)?;
-        (!self.still_holds(written, knowledge.copied_in, held)).then(|| held.source())
-    }
-
-    /// Source that a register, last written so, was copied from in the lanes of an instruction under that guard.
-    fn held(&self, written: Written, knowledge: &Knowledge, guard: Option<Guard>) -> Option<Held> {
-        let value_of = |predicate| self.value_of(written, knowledge.copied_in, predicate, guard);
-        match knowledge.copy {
-            Copy::Unknown => None,
-            Copy::Always(held) => Some(held),
-            Copy::Where(predicate, value, held) => (value_of(predicate) == Some(value)).then_some(held),
-            Copy::Select(predicate, on_true, on_false) => {
-                if value_of(predicate)? {
-                    on_true
-                } else {
-                    on_false
-                }
-            }
-        }
+    /// Source that a register was copied from on every path to an instruction under that guard.
+    pub fn find(&self, reg: Reg, guard: Option<Guard>) -> Option<FoundCopy> {
+        let knowledge = self.knowledge_of(reg);
+        let value_of = |predicate| self.value_of(knowledge, predicate, guard);
+        let held = match knowledge.copy {
+            Copy::Unknown => return None,
+            Copy::Always(held) => held,
+            Copy::Where(predicate, value, held) => (value_of(predicate) == Some(value)).then_some(held)?,
+            Copy::Select(predicate, on_true, on_false) => (if value_of(predicate)? { on_true } else { on_false })?,
+        };
+        Some(FoundCopy { source: held.source(), was_overwritten: !self.still_holds(knowledge, held) })
     }
 
     /// A predicate's value here, if the path or a constant tells.
@@ -283,25 +272,25 @@ impl AvailableCopies {
     fn known_value(&self, reg: Reg) -> Option<bool> {
         let Outcome { value, extended_block, block } = self.knowledge_of(reg).outcome?;
         let written = self.regs[reg.index()].written;
-        let holds = extended_block == self.extended_block || self.was_written_before(written, block);
+        let holds = extended_block == self.extended_block || self.definition_dominates(written, block);
         holds.then_some(value)
     }
 
-    /// Has the register exactly one definition, a parameter's value on entry counted as one?
+    /// True if the register has one definition, counting a parameter's value on entry.
     pub fn is_defined_once(&self, reg: Reg) -> bool {
         self.regs[reg.index()].written.is_once()
     }
 
-    /// Has every path to here assigned the register, one with several definitions?
+    /// True if every path to here has assigned the register, one with several definitions.
     pub fn is_assigned(&self, reg: Reg) -> bool {
         !matches!(self.regs[reg.index()].written, Written::Never | Written::NotYet)
     }
 
-    /// The value of a predicate that the knowledge of a register depends on, which the guard of the reader or
-    /// the path tells.
-    fn value_of(&self, owner: Written, learnt_in: u32, predicate: Predicate, guard: Option<Guard>) -> Option<bool> {
+    /// The value of a predicate on which the knowledge depends, if the guard of the reader or the
+    /// path implies it.
+    fn value_of(&self, knowledge: &Knowledge, predicate: Predicate, guard: Option<Guard>) -> Option<bool> {
         let Predicate { reg, written } = predicate;
-        if !self.still_holds(owner, learnt_in, Held::Reg(reg, written)) {
+        if !self.still_holds(knowledge, Held::Reg(reg, written)) {
             return None;
         }
         match guard {
@@ -310,27 +299,24 @@ impl AvailableCopies {
         }
     }
 
-    /// Is a source what it was when a register, last written so, was made a copy of it?
-    fn still_holds(&self, owner: Written, learnt_in: u32, held: Held) -> bool {
-        if learnt_in == self.extended_block {
-            return match held {
-                Held::Const(_) => true,
-                Held::Reg(reg, written) => self.regs[reg.index()].written == written,
-            };
-        }
-        match (held, owner.block()) {
-            (Held::Const(_), copied_in) => copied_in.is_some(),
-            (Held::Reg(_, written), Some(copied_in)) => self.was_written_before(written, copied_in),
-            (Held::Reg(..), None) => false,
+    /// True if a source is unchanged since a register was made a copy of it.
+    fn still_holds(&self, knowledge: &Knowledge, held: Held) -> bool {
+        let is_in_extended_block = knowledge.copied_in == self.extended_block;
+        match held {
+            Held::Const(_) => is_in_extended_block || knowledge.is_only_definition,
+            Held::Reg(reg, written) if is_in_extended_block => self.regs[reg.index()].written == written,
+            Held::Reg(_, written) => {
+                knowledge.is_only_definition && self.definition_dominates(written, knowledge.copied_at)
+            }
         }
     }
 
-    /// Had every path to a place in that block passed the one definition of a register that, there,
-    /// was last written so?
-    fn was_written_before(&self, written: Written, block: Block) -> bool {
-        match written.block() {
-            Some(definition) => definition == block || self.dominators.dominates(definition, block),
-            None => written == Written::OnEntry,
+    /// True if the register has one definition, which is on every path to a block in which it was
+    /// last written so.
+    fn definition_dominates(&self, written: Written, block: Block) -> bool {
+        match written {
+            Written::Once(definition) => definition == block || self.dominators.dominates(definition, block),
+            _ => written == Written::OnEntry,
         }
     }
 }

@@ -1,23 +1,26 @@
-//! How often the lanes of a warp part at a branch, by the form of its predicate.
+//! Share of a branch's executions in which the lanes of a warp diverge, by the form of its
+//! predicate.
 //!
 //! ```text
 //! i = mad.lo.s32 %ctaid, %ntid, %tid     ordered: it grows from thread to thread
-//! p = setp.lt.s32 i, n                   lanes part in one warp of a block: where i passes n
+//! p = setp.lt.s32 i, n                   lanes diverge in one warp of a block: where i passes n
 //! b = and.b32 %tid, 1                    repeated: every warp holds the same values
-//! q = setp.eq.u32 b, 0                   lanes part in every warp
+//! q = setp.eq.u32 b, 0                   lanes diverge in every warp
 //! ```
 //!
 //! 1. A value is uniform if the divergence analysis says so.
 //! 2. A thread's place in its block is ordered, its place in its warp repeated.
-//! 3. What `and` and `rem` leave of a value that differs between lanes, below the size of a warp, is
-//!    repeated: low bits change from thread to thread, and those of data as if at random.
+//! 3. A remainder by at most the size of a warp, or an `and` that keeps only lower bits, is
+//!    repeated if its operand differs between lanes: such bits change from thread to thread, and
+//!    those of data as if at random.
 //! 4. Other results, comparisons and combined predicates are as their operands: uniform ones
 //!    change nothing, and nothing is known of ordered ones together with repeated ones.
-//! 5. Lanes part in one warp of a block where the predicate is ordered, in every warp where it is
-//!    repeated.
+//! 5. Lanes diverge in one warp of a block where the predicate is ordered, in every warp where it
+//!    is repeated.
 //!
-//! An estimate: no rewrite is right or wrong by it. Nothing else is known of loads and joins. Cost: O(1)
-//! for a branch, since at most [`MAX_STEPS`] instructions are visited; nothing is known beyond them.
+//! An estimate: no rewrite is right or wrong by it. Nothing else is known of loads and joins. Cost:
+//! O(1) for a branch, since at most [`MAX_STEPS`] instructions are visited; nothing is known beyond
+//! them.
 
 use core::cell::Cell;
 
@@ -30,14 +33,14 @@ const MAX_STEPS: usize = 64;
 /// Warps of a block where no launch says: 256 threads, as the CUDA samples mostly have.
 const BLOCK_WARPS: u32 = 8;
 
-/// How a value differs between threads.
+/// Pattern of a value over threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spread {
-    /// Not inside a warp.
+    /// One value in a warp.
     Uniform,
-    /// In the order of the threads in a block.
+    /// Values that grow in the order of the threads in a block.
     Ordered,
-    /// Inside a warp, in every warp alike.
+    /// Values that differ inside a warp, in every warp alike.
     Repeated,
 }
 
@@ -48,7 +51,7 @@ pub struct Arrangement {
     lanes: u32,
     /// Warps of a block.
     warps: u32,
-    /// Whether no row of threads along x ends inside a warp.
+    /// True if no row of threads along x ends inside a warp.
     has_whole_rows: bool,
 }
 
@@ -64,9 +67,9 @@ impl Arrangement {
     }
 }
 
-/// The share (0–1) of a divergent branch's executions in which lanes of a warp part. None if the form of its predicate
-/// tells nothing.
-pub fn parting_share(
+/// The share (0–1) of a divergent branch's executions in which lanes of a warp diverge. None if
+/// nothing is known of the form of its predicate.
+pub fn divergence_share(
     func: &Function,
     values: &Values,
     divergence: &Divergence,
@@ -98,9 +101,14 @@ impl Spreads<'_> {
         }
         let Definition::Inst { inst, .. } = self.values.definition(value) else { return None };
         let data = &self.func.insts[inst];
-        let is_below = |bound: u64| bound <= u64::from(self.arrangement.lanes);
-        let is_remainder = matches!(data.opcode.op, Op::And | Op::Rem) && data.opcode.ty != Type::Pred;
-        if is_remainder && data.args[1].as_const().is_some_and(is_below) {
+        let lanes = u64::from(self.arrangement.lanes);
+        let is_within_warp = |bound: u64| match data.opcode.op {
+            // Higher bits are the same in all lanes of a warp.
+            Op::And => data.opcode.ty != Type::Pred && bound < lanes,
+            Op::Rem => bound <= lanes,
+            _ => false,
+        };
+        if data.args.get(1).and_then(Operand::as_const).is_some_and(is_within_warp) {
             return Some(Spread::Repeated);
         }
         let spread = self.of_operands(inst)?;
@@ -153,7 +161,7 @@ impl Spreads<'_> {
     }
 }
 
-/// Does a function read a thread's place along y or z?
+/// True if a function reads a thread's place along y or z.
 fn reads_rows(func: &Function) -> bool {
     let mut insts = func.block_order().flat_map(|block| func.block_insts(block));
     let is_row = |arg: &Operand| matches!(arg, Operand::Special(Special::Tid(Axis::Y | Axis::Z)));
