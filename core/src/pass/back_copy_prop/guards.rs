@@ -39,7 +39,7 @@ use crate::ir::{Block, Function, Inst, Op, Reg};
 use crate::view::View;
 
 /// A search that follows more edges gives up, and the copy is kept.
-const MAX_EDGES: usize = 128;
+const MAX_EDGES: usize = 64;
 
 /// A destination that may be renamed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
