@@ -9,6 +9,7 @@ mod clock;
 mod examples;
 mod graphs;
 mod inputs;
+mod networks;
 mod programs;
 mod redundancy;
 mod report;
@@ -24,6 +25,7 @@ fn main() {
         report::time("clock", None, "ns/call", 1, None, clock::now);
     }
     graphs::measure();
+    networks::measure();
     programs::measure();
     examples::measure();
     redundancy::measure();

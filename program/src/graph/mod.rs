@@ -9,6 +9,8 @@
 //!  ├────▶ Loops ──▶ Frequencies
 //!  └────▶ PathNumbering
 //! ```
+//!
+//! [`FlowNetwork`] is for itself: networks are built from whatever has capacities.
 
 mod cfg;
 mod control_dependence;
@@ -17,6 +19,7 @@ mod dominators;
 mod frequency;
 mod frontier;
 mod loops;
+mod max_flow;
 mod path_numbering;
 mod post_dominators;
 
@@ -27,5 +30,6 @@ pub use dominators::Dominators;
 pub use frequency::Frequencies;
 pub use frontier::{IteratedFrontier, dominance_frontier};
 pub use loops::{Loop, LoopData, Loops};
+pub use max_flow::{FlowEdge, FlowNetwork, MaxFlow};
 pub use path_numbering::{PathNumbering, PathStep};
 pub use post_dominators::PostDominators;

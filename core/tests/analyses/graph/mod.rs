@@ -4,6 +4,7 @@ mod control_dependence;
 mod dominators;
 mod frequency;
 mod loops;
+mod max_flow;
 mod orders;
 mod path_numbering;
 pub mod random_graph;
