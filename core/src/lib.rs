@@ -85,6 +85,8 @@ pub mod alias;
 #[doc(hidden)]
 pub mod flow;
 #[doc(hidden)]
+pub mod names;
+#[doc(hidden)]
 pub mod symbolic;
 #[doc(hidden)]
 pub mod verify;
@@ -108,6 +110,8 @@ pub mod equivalence;
 pub mod profile;
 #[doc(hidden)]
 pub mod query;
+#[doc(hidden)]
+pub mod vng;
 
 pub mod pass;
 

@@ -36,6 +36,11 @@ impl From<&SymbolicAddress> for SymbolicAddress {
 impl AffineNames<'_> {
     /// The address that an instruction's memory operand is. None where it has none or its sum is too long.
     pub fn address(self, inst: Inst) -> Option<SymbolicAddress> {
+        Some(self.split(self.address_sum(inst)?))
+    }
+
+    /// The address of an instruction's memory operand as one sum, its base included.
+    pub fn address_sum(self, inst: Inst) -> Option<Affine> {
         let data = &self.func.insts[inst];
         let place = data.args.iter().position(|arg| matches!(arg, Operand::Address(_)))?;
         let address = data.args[place].as_address()?;
@@ -55,7 +60,7 @@ impl AffineNames<'_> {
             let extension = Extension::of(self.func.reg_types[reg]);
             sum.add(&self.read(operands.next()?, reg, extension), scale)?;
         }
-        Some(self.split(sum))
+        Some(sum)
     }
 
     /// How a base register of so many bits is extended. The windows that 32-bit addresses reach are

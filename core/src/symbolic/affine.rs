@@ -111,6 +111,13 @@ impl<N: Copy + Ord> Affine<N> {
         (self.terms.len() <= Affine::MAX_TERMS).then_some(())
     }
 
+    /// The same number modulo 2^width, with the least coefficients in absolute value.
+    pub fn modulo(&self, width: u32) -> Affine<N> {
+        let reduce = |number: i64| Extension::Sign.extend(number as u64, width);
+        let terms = self.terms.iter().map(|&(atom, coefficient)| (atom, reduce(coefficient)));
+        Affine { terms: terms.filter(|term| term.1 != 0).collect(), constant: reduce(self.constant) }
+    }
+
     /// Adds a number in place.
     pub fn add_constant(&mut self, constant: i64) {
         self.constant = self.constant.wrapping_add(constant);

@@ -278,7 +278,7 @@ impl Search<'_> {
             }
             Op::Setp if data.args.len() == 2 && is_integer(data.opcode.ty) => {
                 let (Some(cmp), ty) = (data.opcode.cmp, data.opcode.ty) else { return };
-                let Some(cmp) = (if is_true { Some(cmp) } else { opposite(cmp) }) else { return };
+                let Some(cmp) = (if is_true { Some(cmp) } else { cmp.complement() }) else { return };
                 for (own, cmp) in [(0, cmp), (1, cmp.swapped())] {
                     let is_own = self.operand_value(inst, own) == Some(value) && ty.bits() == numbers.bits;
                     if is_own {
@@ -535,23 +535,6 @@ fn product(a: Range, b: Range) -> Range {
     products.iter().fold(Range { low: products[0], high: products[0] }, |range, &product| Range {
         low: range.low.min(product),
         high: range.high.max(product),
-    })
-}
-
-/// The comparison of integers that holds where another one does not.
-fn opposite(cmp: Cmp) -> Option<Cmp> {
-    Some(match cmp {
-        Cmp::Eq => Cmp::Ne,
-        Cmp::Ne => Cmp::Eq,
-        Cmp::Lt => Cmp::Ge,
-        Cmp::Ge => Cmp::Lt,
-        Cmp::Le => Cmp::Gt,
-        Cmp::Gt => Cmp::Le,
-        Cmp::Lo => Cmp::Hs,
-        Cmp::Hs => Cmp::Lo,
-        Cmp::Ls => Cmp::Hi,
-        Cmp::Hi => Cmp::Ls,
-        _ => return None,
     })
 }
 

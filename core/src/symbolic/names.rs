@@ -42,6 +42,8 @@ pub struct AffineNames<'a> {
     pub(super) func: &'a Function,
     pub(super) values: &'a dyn ValueNames,
     pub(super) overflow: Overflow,
+    /// Width of the arithmetic that may wrap around: sums are equal modulo 2 to this power.
+    width: u32,
     known: Option<&'a KnownSums>,
 }
 
@@ -62,7 +64,13 @@ impl<'a> AffineNames<'a> {
 
     /// Creates the sums over names that were found in another way.
     pub fn over(func: &'a Function, values: &'a dyn ValueNames, overflow: Overflow) -> AffineNames<'a> {
-        AffineNames { func, values, overflow, known: None }
+        AffineNames { func, values, overflow, width: 64, known: None }
+    }
+
+    /// Creates the sums modulo 2^width, in which arithmetic of that width may overflow. Sums of narrower registers are
+    /// exact, as before. The coefficients are not reduced; see [`Affine::modulo`].
+    pub fn modulo(self, width: u32) -> AffineNames<'a> {
+        AffineNames { width, known: None, ..self }
     }
 
     /// Reuses sums computed before under the same names.
@@ -219,7 +227,7 @@ impl Substitution<'_> {
         }
         let is_assumed = self.names.overflow == Overflow::Assume && ty == Type::S32 && extension == Extension::Sign;
         let is_signed_product = is_exact && Extension::of(ty) == extension;
-        if bits < 64 && !is_assumed && !is_signed_product {
+        if bits < self.names.width && !is_assumed && !is_signed_product {
             let range = self.range(&part).times(factor);
             let all = other.as_ref().map_or(range, |(other, factor)| range.plus(self.range(other).times(*factor)));
             if !extension.range(bits).contains(all) {

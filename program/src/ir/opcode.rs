@@ -304,6 +304,23 @@ impl Cmp {
             Cmp::Eq | Cmp::Ne | Cmp::Equ | Cmp::Neu | Cmp::Num | Cmp::Nan => self,
         }
     }
+
+    /// The comparison of integers that holds where this one does not. None for comparisons of floats alone.
+    pub const fn complement(self) -> Option<Cmp> {
+        Some(match self {
+            Cmp::Eq => Cmp::Ne,
+            Cmp::Ne => Cmp::Eq,
+            Cmp::Lt => Cmp::Ge,
+            Cmp::Ge => Cmp::Lt,
+            Cmp::Le => Cmp::Gt,
+            Cmp::Gt => Cmp::Le,
+            Cmp::Lo => Cmp::Hs,
+            Cmp::Hs => Cmp::Lo,
+            Cmp::Ls => Cmp::Hi,
+            Cmp::Hi => Cmp::Ls,
+            _ => return None,
+        })
+    }
 }
 
 words! {

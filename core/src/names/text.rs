@@ -1,0 +1,138 @@
+//! The text of names, over the registers that hold their values at a point.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write;
+
+use super::{Expression, LoadKind, Name, NameTable};
+use crate::flow::Value;
+use crate::ir::{InstData, Module, Opcode, Operand, Symbol, Type};
+use crate::symbolic::{Affine, Atom};
+use crate::text::expression_text;
+
+/// Writes names. `register` gives the text of a value: a register that holds it, or where it was made.
+pub struct NameText<'t, 'a> {
+    /// The names.
+    pub table: &'t NameTable<'a>,
+    /// The program.
+    pub module: &'t Module,
+    /// The text of a value at the point.
+    pub register: &'t dyn Fn(Value) -> String,
+}
+
+impl NameText<'_, '_> {
+    /// The text of a name: `A[i + 1]`, `a + b + 7`, `div.u32 a, b`, `*(first) + 8`.
+    pub fn text(&self, name: Name) -> String {
+        match self.table.expression(name) {
+            Expression::Load { kind, address } => self.load(kind, *address),
+            _ => self.operand(name),
+        }
+    }
+
+    /// The text of a name inside another one.
+    fn operand(&self, name: Name) -> String {
+        match self.table.expression(name) {
+            Expression::Constant { number, width: 1 } => if *number == 1 { "true" } else { "false" }.into(),
+            Expression::Constant { number, width } => {
+                let unused = 64 - width;
+                format!("{}", ((*number << unused) as i64) >> unused)
+            }
+            Expression::Special(special) => format!("{special}"),
+            Expression::Value(value) => (self.register)(*value),
+            Expression::Sum { sum, .. } => self.sum(sum, 1),
+            Expression::Not(inner) => format!("!{}", self.factor(*inner)),
+            Expression::Load { address, .. } => format!("*({})", self.operand(*address)),
+            Expression::Operation { opcode, args, .. } => {
+                let operation = InstData::new(*opcode, [], []);
+                let opcode = expression_text(self.module, self.table.func, &operation, &|_| None);
+                let args: Vec<String> = args.iter().map(|&arg| self.factor(arg)).collect();
+                format!("{} {}", opcode.trim(), args.join(", "))
+            }
+        }
+    }
+
+    /// The text of a name, in brackets if it is an operation.
+    fn factor(&self, name: Name) -> String {
+        match self.table.expression(name) {
+            Expression::Operation { .. } => format!("({})", self.operand(name)),
+            _ => self.operand(name),
+        }
+    }
+
+    /// A load by its address: an element of an array where all distances are multiples of the element's size, else the
+    /// address in bytes.
+    fn load(&self, kind: &LoadKind, address: Name) -> String {
+        let vector = if kind.opcode.vector > 1 { format!(".v{}", kind.opcode.vector) } else { String::new() };
+        let bytes = i64::from(kind.opcode.ty.bytes());
+        let element = match self.table.expression(address) {
+            Expression::Sum { sum, .. } => self.base(sum).and_then(|atom| {
+                let (index, _) = sum.without(atom);
+                let is_multiple = index.terms().iter().all(|term| term.1 % bytes == 0) && index.offset() % bytes == 0;
+                is_multiple.then(|| format!("{}[{}]", self.atom(atom), self.sum(&index, bytes)))
+            }),
+            Expression::Value(value) => Some(format!("{}[0]", (self.register)(*value))),
+            _ => None,
+        };
+        format!("{}{vector}", element.unwrap_or_else(|| format!("[{}]", self.operand(address))))
+    }
+
+    /// The atom of an address that is its array: a symbol, else a pointer of 64 bits.
+    fn base(&self, sum: &Affine<Name>) -> Option<Atom<Name>> {
+        let rank = |atom: Atom<Name>| match atom {
+            Atom::Symbol(_) => Some(0),
+            Atom::Value(name, _) => match self.table.expression(name) {
+                Expression::Value(value) if self.table.is_pointer(*value) => Some(1),
+                Expression::Value(_) if self.table.width(name) == 64 => Some(2),
+                _ => None,
+            },
+            _ => None,
+        };
+        let ranked = sum.terms().iter().filter(|term| term.1 == 1).filter_map(|&(atom, _)| Some((rank(atom)?, atom)));
+        ranked.min_by_key(|&(rank, _)| rank).map(|(_, atom)| atom)
+    }
+
+    /// A sum, all its numbers divided by a common divisor.
+    fn sum(&self, sum: &Affine<Name>, divisor: i64) -> String {
+        let mut text = String::new();
+        for (index, &(atom, coefficient)) in sum.terms().iter().enumerate() {
+            let coefficient = coefficient / divisor;
+            text.push_str(match (index, coefficient < 0) {
+                (0, false) => "",
+                (0, true) => "-",
+                (_, false) => " + ",
+                (_, true) => " - ",
+            });
+            if coefficient.unsigned_abs() != 1 {
+                let _ = write!(text, "{}*", coefficient.unsigned_abs());
+            }
+            text.push_str(&self.atom(atom));
+        }
+        let offset = sum.offset() / divisor;
+        if text.is_empty() {
+            let _ = write!(text, "{offset}");
+        } else if offset != 0 {
+            let _ = write!(text, " {} {}", if offset < 0 { '-' } else { '+' }, offset.unsigned_abs());
+        }
+        text
+    }
+
+    fn atom(&self, atom: Atom<Name>) -> String {
+        match atom {
+            Atom::Symbol(symbol) => self.symbol(symbol),
+            Atom::Special(special) => format!("{special}"),
+            Atom::Value(name, _) => match self.table.expression(name) {
+                Expression::Sum { .. } => format!("({})", self.operand(name)),
+                _ => self.factor(name),
+            },
+            // No name counts rounds.
+            Atom::Rounds(..) => String::new(),
+        }
+    }
+
+    fn symbol(&self, symbol: Symbol) -> String {
+        let copy = InstData::new(Opcode::mov(Type::B64), [], [Operand::Symbol(symbol)]);
+        let text = expression_text(self.module, self.table.func, &copy, &|_| None);
+        text.split_once(' ').map_or_else(String::new, |(_, name)| name.into())
+    }
+}

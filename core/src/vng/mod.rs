@@ -1,0 +1,151 @@
+//! The value name graph: which computations recompute a value, and under which names it flows.
+
+mod seeds;
+mod threads;
+
+pub use seeds::{Role, Seed, Seeds};
+pub use threads::{Above, EndReason, Shape, Thread, ThreadLimits, Threads};
+
+use alloc::vec::Vec;
+
+use crate::alias::{AliasAnalysis, AliasClasses};
+use crate::flow::Values;
+use crate::graph::{Cfg, Dominators};
+use crate::ir::{Function, Module};
+use crate::names::{NameLimits, NameTable};
+use crate::symbolic::{AffineNames, Overflow};
+use threads::ThreadPlacer;
+
+/// Choices about a value name graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VngOptions {
+    /// Which instructions are seeds.
+    pub seeds: Seeds,
+    /// Traversals across retreating edges that change a name, 1 to 8.
+    pub window: u32,
+    /// Operations one in the other, 0 to 4.
+    pub depth: u32,
+    /// Levels of memory inside addresses, 0 to 2.
+    pub dereferences: u32,
+    /// Whether signed arithmetic of addresses may be taken not to overflow.
+    pub overflow: Overflow,
+    /// Names of a function.
+    pub names: usize,
+}
+
+impl Default for VngOptions {
+    fn default() -> VngOptions {
+        VngOptions {
+            seeds: Seeds::Loads,
+            window: 3,
+            depth: 2,
+            dereferences: 1,
+            overflow: Overflow::Assume,
+            names: 1 << 16,
+        }
+    }
+}
+
+/// Analyses that a value name graph depends on.
+pub struct Foundation {
+    cfg: Cfg,
+    dominators: Dominators,
+    values: Values,
+}
+
+impl Foundation {
+    /// The analyses of a function.
+    pub fn compute(func: &Function) -> Foundation {
+        let cfg = Cfg::compute(func);
+        let dominators = Dominators::compute(&cfg);
+        let values = Values::compute(func, &cfg, &dominators);
+        Foundation { cfg, dominators, values }
+    }
+}
+
+/// The names of a function's seeds and their threads.
+pub struct NamedThreads {
+    /// The seeds.
+    pub seeds: Vec<Seed>,
+    /// Guarded computations that are no seeds.
+    pub guarded: usize,
+    /// The threads.
+    pub threads: Threads,
+}
+
+/// Places the threads of a function.
+pub fn place_threads(module: &Module, func: &Function, options: VngOptions) -> NamedThreads {
+    let Foundation { cfg, dominators, values } = &Foundation::compute(func);
+    let sums = AffineNames::new(func, values, options.overflow);
+    let classes = AliasClasses::compute(AliasAnalysis::new(module, func, values, sums));
+    let limits = NameLimits { depth: options.depth, dereferences: options.dereferences };
+    let mut table = NameTable::new(func, values, sums, &classes, limits);
+    let (seeds, guarded) = seeds::collect(func, cfg.reverse_postorder(), values, &mut table, options.seeds);
+    let shape = Shape { func, cfg, dominators, values };
+    let limits = ThreadLimits { window: options.window, names: options.names };
+    let names = seeds.iter().flat_map(|seed| core::iter::once(seed.name).chain(seed.elements.iter().copied()));
+    let threads = ThreadPlacer::new(shape, &mut table, limits).place(names);
+    NamedThreads { seeds, guarded, threads }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINIMUM: &str = "kernel k(n: s32, val: ptr.global, o: ptr.global) {
+entry:
+    m = mov.s32 0
+    i = mov.s32 1
+    least = ld.global.s32 val[m]
+    br head
+head:
+    more = setp.lt.s32 i, n
+    br more, body, done
+body:
+    x = ld.global.s32 val[i]
+    y = ld.global.s32 val[m]
+    smaller = setp.lt.s32 x, y
+    br smaller, take, next
+take:
+    m = mov.s32 i
+    br next
+next:
+    i = add.s32 i, 1
+    br head
+done:
+    st.global.s32 o[0], m
+    ret
+}";
+
+    const RECURRENT: &str = "kernel k(A: ptr.global, o: ptr.global) {
+entry:
+    i = mov.s32 0
+    s = mov.s32 0
+    br head
+head:
+    x = ld.global.s32 A[i]
+    y = ld.global.s32 A[i + 2]
+    s = add.s32 s, x
+    s = add.s32 s, y
+    i = add.s32 i, 1
+    more = setp.lt.s32 i, 10
+    br more, head, done
+done:
+    st.global.s32 o[0], s
+    ret
+}";
+
+    fn names(source: &str) -> Vec<usize> {
+        let module = crate::text::parse(source).module;
+        let func = module.funcs.values().next().expect("one kernel");
+        let count =
+            |window| place_threads(&module, func, VngOptions { window, ..VngOptions::default() }).threads.names().len();
+        (1..=4).map(count).collect()
+    }
+
+    #[test]
+    fn names_grow_with_windows() {
+        assert_eq!(names(MINIMUM), [5, 8, 10, 12]);
+        assert_eq!(names(RECURRENT), [5, 9, 11, 13]);
+    }
+}
