@@ -142,6 +142,13 @@ impl<'a> AliasAnalysis<'a> {
         })
     }
 
+    /// The access of a load from an address that is no instruction's.
+    pub fn load_from(self, space: Option<Space>, address: Option<Affine>, bytes: u32) -> Access {
+        let address = address.map(|sum| self.names.split(sum));
+        let space = space.or_else(|| self.objects.space(address.as_ref()?.base));
+        Access { space, address, bytes, reads: true, writes: false }
+    }
+
     /// May two accesses meet at that moment?
     pub fn relation(self, a: &Access, b: &Access, moment: Moment) -> Relation {
         if !spaces_meet(a.space, b.space) {

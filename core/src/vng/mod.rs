@@ -1,9 +1,17 @@
 //! The value name graph: which computations recompute a value, and under which names it flows.
 
+mod analysis;
+mod graph;
+mod memory;
 mod seeds;
+mod synonyms;
 mod threads;
 
+pub use analysis::{Fact, Facts, Users};
+pub use graph::{Flow, ThreadEdge, ThreadGraph, Vertex, VertexData, VertexKind};
+pub use memory::{Kills, Memory};
 pub use seeds::{Role, Seed, Seeds};
+pub use synonyms::{Class, Classes};
 pub use threads::{Above, EndReason, Shape, Thread, ThreadLimits, Threads};
 
 use alloc::vec::Vec;

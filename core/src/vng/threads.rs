@@ -61,11 +61,24 @@ pub enum Above {
     Load(Inst, Name),
 }
 
+/// The place of a definition. Of the definitions of one name's atoms each dominates the later ones.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Latest {
+    /// Depth of the block in the dominator tree.
+    depth: u32,
+    /// The block.
+    pub block: Block,
+    /// 0 for joins, else one more than the place of the instruction in the block.
+    pub place: u32,
+}
+
 /// The thread of a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Thread {
-    /// Windows that the cheapest way from a seed has left.
+    /// Windows that the cheapest way from a seed has passed.
     pub cost: u32,
+    /// The latest definition of its atoms, from which on the name holds; None for the function's entry.
+    pub latest: Option<Latest>,
     /// The continuation.
     pub above: Above,
 }
@@ -142,8 +155,9 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
             while let Some(name) = self.work[cost].pop_front() {
                 if self.threads.threads[name].is_none() {
                     let cost = cost as u32;
-                    let above = self.above(name, cost);
-                    self.threads.threads[name] = Some(Thread { cost, above });
+                    let latest = self.latest(name);
+                    let above = self.above(name, latest.map(|(_, value)| value), cost);
+                    self.threads.threads[name] = Some(Thread { cost, latest: latest.map(|(place, _)| place), above });
                     self.threads.placed.push(name);
                 }
             }
@@ -152,14 +166,14 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
     }
 
     /// The continuation of a name, whose further names are queued.
-    fn above(&mut self, name: Name, cost: u32) -> Above {
+    fn above(&mut self, name: Name, latest: Option<Value>, cost: u32) -> Above {
         if self.table.as_constant(name).is_some() {
             return Above::Constant;
         }
         if let Some(value) = self.table.as_value(name) {
             return Above::Value(value);
         }
-        let Some(latest) = self.latest(name) else { return Above::End(EndReason::Entry) };
+        let Some(latest) = latest else { return Above::End(EndReason::Entry) };
         match self.shape.values.definition(latest) {
             Definition::Join { block } => self.across_joins(name, block, cost),
             Definition::Inst { inst, .. } if self.shape.func.insts[inst].opcode.op == Op::Ld => {
@@ -205,16 +219,15 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
         is_within
     }
 
-    /// The value in a name that is defined last. None if all are given on entry.
-    fn latest(&self, name: Name) -> Option<Value> {
+    /// The value in a name that is defined last, and where. None if all are given on entry.
+    fn latest(&self, name: Name) -> Option<(Latest, Value)> {
         let Shape { func, dominators, values, .. } = self.shape;
         let place = |value: Value| {
             let block = values.block(func, value)?;
-            // Definitions of one name's values dominate each other, in the order of their depth.
             let place = values.definition(value).inst().map_or(0, |inst| self.places[inst] + 1);
-            Some((dominators.depth(block), place))
+            Some(Latest { depth: dominators.depth(block), block, place })
         };
         let placed = self.table.values_in(name).iter().filter_map(|&value| Some((place(value)?, value)));
-        placed.max_by_key(|&(place, _)| place).map(|(_, value)| value)
+        placed.max_by_key(|&(place, _)| place)
     }
 }
