@@ -20,6 +20,7 @@
 mod collector;
 mod declaration;
 mod declared_edges;
+pub mod estimate;
 mod frequencies;
 mod joint;
 

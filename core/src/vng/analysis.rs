@@ -160,8 +160,8 @@ fn available(graph: &ThreadGraph) -> SecondaryMap<Vertex, Fact> {
     available
 }
 
-/// The ways out of a gap: for each, the vertices that continue along it.
-pub fn ways_out(cfg: &Cfg, graph: &ThreadGraph, vertex: Vertex) -> Vec<SmallVec<[Vertex; 2]>> {
+/// The ways out of a gap: the place of each, and the vertices that continue along it.
+pub fn ways_out(cfg: &Cfg, graph: &ThreadGraph, vertex: Vertex) -> Vec<(Flow, SmallVec<[Vertex; 2]>)> {
     let data = &graph.vertices[vertex];
     let targets = |flow: Flow| {
         let edges = data.outgoing.iter().map(|&edge| graph.edges[edge as usize]);
@@ -169,8 +169,8 @@ pub fn ways_out(cfg: &Cfg, graph: &ThreadGraph, vertex: Vertex) -> Vec<SmallVec<
     };
     let leaves_block = data.outgoing.iter().any(|&edge| matches!(graph.edges[edge as usize].flow, Flow::Edge(_)));
     match leaves_block {
-        true => cfg.out_edges(data.block).map(|edge| targets(Flow::Edge(edge))).collect(),
-        false => Vec::from([targets(Flow::Block(data.block))]),
+        true => cfg.out_edges(data.block).map(Flow::Edge).map(|flow| (flow, targets(flow))).collect(),
+        false => Vec::from([(Flow::Block(data.block), targets(Flow::Block(data.block)))]),
     }
 }
 
@@ -198,7 +198,7 @@ fn backward(cfg: &Cfg, graph: &ThreadGraph) -> (SecondaryMap<Vertex, Fact>, Seco
         }
         while let Some(vertex) = work.pop_front() {
             let (mut fact, mut number) = (Fact::UNKNOWN, Users::Unknown);
-            for way in ways_out(cfg, graph, vertex) {
+            for (_, way) in ways_out(cfg, graph, vertex) {
                 fact = fact.meet(union(way.iter().map(|&next| anticipated[next]), is_last));
                 let sum = way.iter().fold(Users::None, |sum, &next| sum.plus(users[next]));
                 number = number.meet(if is_last && sum == Users::Unknown { Users::Mixed } else { sum });

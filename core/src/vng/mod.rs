@@ -7,7 +7,7 @@ mod seeds;
 mod synonyms;
 mod threads;
 
-pub use analysis::{Fact, Facts, Users};
+pub use analysis::{Fact, Facts, Users, ways_out};
 pub use graph::{Flow, ThreadEdge, ThreadGraph, Vertex, VertexData, VertexKind};
 pub use memory::{Kills, Memory};
 pub use seeds::{Role, Seed, Seeds};
@@ -22,6 +22,7 @@ use crate::graph::{Cfg, Dominators};
 use crate::ir::{Function, Module};
 use crate::names::{NameLimits, NameTable};
 use crate::symbolic::{AffineNames, Overflow};
+use graph::GraphInput;
 use threads::ThreadPlacer;
 
 /// Choices about a value name graph.
@@ -37,8 +38,14 @@ pub struct VngOptions {
     pub dereferences: u32,
     /// Whether signed arithmetic of addresses may be taken not to overflow.
     pub overflow: Overflow,
+    /// Which instructions kill the values of loads.
+    pub kills: Kills,
+    /// Whether names that are one value are found.
+    pub synonyms: bool,
     /// Names of a function.
     pub names: usize,
+    /// Vertices of a function.
+    pub vertices: usize,
 }
 
 impl Default for VngOptions {
@@ -49,51 +56,88 @@ impl Default for VngOptions {
             depth: 2,
             dereferences: 1,
             overflow: Overflow::Assume,
+            kills: Kills::Analysis,
+            synonyms: true,
             names: 1 << 16,
+            vertices: 1 << 20,
         }
     }
 }
 
-/// Analyses that a value name graph depends on.
-pub struct Foundation {
+/// A function with the analyses that its value name graph depends on.
+pub struct Foundation<'m> {
+    module: &'m Module,
+    func: &'m Function,
+    options: VngOptions,
     cfg: Cfg,
     dominators: Dominators,
     values: Values,
+    alias_classes: AliasClasses,
 }
 
-impl Foundation {
+impl<'m> Foundation<'m> {
     /// The analyses of a function.
-    pub fn compute(func: &Function) -> Foundation {
+    pub fn compute(module: &'m Module, func: &'m Function, options: VngOptions) -> Foundation<'m> {
         let cfg = Cfg::compute(func);
         let dominators = Dominators::compute(&cfg);
         let values = Values::compute(func, &cfg, &dominators);
-        Foundation { cfg, dominators, values }
+        let sums = AffineNames::new(func, &values, options.overflow);
+        let alias_classes = AliasClasses::compute(AliasAnalysis::new(module, func, &values, sums));
+        Foundation { module, func, options, cfg, dominators, values, alias_classes }
+    }
+
+    /// The function's graph.
+    pub fn cfg(&self) -> &Cfg {
+        &self.cfg
     }
 }
 
-/// The names of a function's seeds and their threads.
-pub struct NamedThreads {
-    /// The seeds.
+/// The value name graph of a function.
+pub struct ValueNameGraph<'a> {
+    /// The names.
+    pub names: NameTable<'a>,
+    /// The seeds, in the order of reachable blocks.
     pub seeds: Vec<Seed>,
     /// Guarded computations that are no seeds.
     pub guarded: usize,
-    /// The threads.
+    /// The threads of the seeds' names.
     pub threads: Threads,
+    /// Names that are one value.
+    pub classes: Classes,
+    /// The live vertices.
+    pub graph: ThreadGraph,
+    /// Facts about them.
+    pub facts: Facts,
 }
 
-/// Places the threads of a function.
-pub fn place_threads(module: &Module, func: &Function, options: VngOptions) -> NamedThreads {
-    let Foundation { cfg, dominators, values } = &Foundation::compute(func);
-    let sums = AffineNames::new(func, values, options.overflow);
-    let classes = AliasClasses::compute(AliasAnalysis::new(module, func, values, sums));
-    let limits = NameLimits { depth: options.depth, dereferences: options.dereferences };
-    let mut table = NameTable::new(func, values, sums, &classes, limits);
-    let (seeds, guarded) = seeds::collect(func, cfg.reverse_postorder(), values, &mut table, options.seeds);
-    let shape = Shape { func, cfg, dominators, values };
-    let limits = ThreadLimits { window: options.window, names: options.names };
-    let names = seeds.iter().flat_map(|seed| core::iter::once(seed.name).chain(seed.elements.iter().copied()));
-    let threads = ThreadPlacer::new(shape, &mut table, limits).place(names);
-    NamedThreads { seeds, guarded, threads }
+impl<'a> ValueNameGraph<'a> {
+    /// The graph of a function.
+    pub fn build(foundation: &'a Foundation<'_>) -> ValueNameGraph<'a> {
+        let Foundation { module, func, options, cfg, dominators, values, alias_classes } = foundation;
+        let sums = AffineNames::new(func, values, options.overflow);
+        let limits = NameLimits { depth: options.depth, dereferences: options.dereferences };
+        let mut names = NameTable::new(func, values, sums, alias_classes, limits);
+        let (seeds, guarded) = seeds::collect(func, cfg.reverse_postorder(), values, &mut names, options.seeds);
+        let shape = Shape { func, cfg, dominators, values };
+        let limits = ThreadLimits { window: options.window, names: options.names };
+        let roots = seeds.iter().flat_map(|seed| core::iter::once(seed.name).chain(seed.elements.iter().copied()));
+        let threads = ThreadPlacer::new(shape, &mut names, limits).place(roots);
+        let classes = if options.synonyms { Classes::find(shape, &threads) } else { Classes::single(&threads) };
+        let alias = AliasAnalysis::new(module, func, values, sums);
+        let memory = Memory::new(func, alias, alias_classes, options.kills);
+        let input = GraphInput {
+            shape,
+            table: &names,
+            seeds: &seeds,
+            threads: &threads,
+            classes: &classes,
+            memory: &memory,
+            vertices: options.vertices,
+        };
+        let graph = ThreadGraph::build(input);
+        let facts = Facts::compute(cfg, &graph);
+        ValueNameGraph { names, seeds, guarded, threads, classes, graph, facts }
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,205 @@
+//! Bounds from the regions in which an edge profile cannot tell: four estimators, each at least as
+//! tight as the one before.
+//!
+//! | | upper | lower |
+//! |---|---|---|
+//! | CMP1 | min(En+ + D+, Ex+), for the whole region | Ex+ − En− − D− |
+//! | CMP2 | the same for each subregion | the same |
+//! | CMP3 | maximum flow from entries to the exits that they reach | Ex+ − the flow without the value |
+//! | CMP4 | maximum flow over the inner edges with their counts | the same |
+//!
+//! All are added to the definite reuse. D+ and D− are lanes that splits duplicate: CMP3 gives them
+//! to all exits of a subregion; CMP4 lets them enter behind their vertices, at most as many as can
+//! come there.
+//!
+//! Cost: CMP1 and CMP2 O(region), CMP3 one and CMP4 one maximum flow for each subregion, with one
+//! more for each split. Limit: in a subregion with more than [`MAX_SPLITS`] splits the flow into
+//! them is not computed, with the remark `splits`.
+//!
+//! Source: R. Bodík, Path-sensitive value-flow optimizations of programs, 1999, sections 4.5 and 4.6.
+
+use alloc::vec::Vec;
+
+use cranelift_entity::SecondaryMap;
+
+use super::Interval;
+use super::region::{Subregion, Value, Weighted};
+use crate::graph::FlowNetwork;
+use crate::vng::Vertex;
+
+/// Splits of a subregion up to which the flow that can come into each is computed.
+pub const MAX_SPLITS: usize = 64;
+
+/// Bounds by the entries and exits of the whole region.
+pub(super) fn whole(value: &Value) -> Interval {
+    let sum = |count: &dyn Fn(&Subregion) -> u64| value.subregions.iter().map(count).fold(0, u64::saturating_add);
+    let entered = |with_value: bool| {
+        let [with, without] = [sum(&|part| part.duplicated[0]), sum(&|part| part.duplicated[1])];
+        sum(&|part| part.entered(with_value)).saturating_add(if with_value { with } else { without })
+    };
+    let needed = sum(&Subregion::needed);
+    Interval { low: needed.saturating_sub(entered(false)), high: needed.min(entered(true)) }.plus(value.definite)
+}
+
+/// Bounds by the entries and exits of each subregion.
+pub(super) fn by_subregion(value: &Value) -> Interval {
+    sum(value, |part| {
+        let entered =
+            |with_value: bool| part.entered(with_value).saturating_add(part.duplicated[usize::from(!with_value)]);
+        let needed = part.needed();
+        Interval { low: needed.saturating_sub(entered(false)), high: needed.min(entered(true)) }
+    })
+}
+
+/// Bounds by which entries reach which exits.
+pub(super) fn by_reachability(weighted: Weighted<'_>, value: &Value) -> Interval {
+    sum(value, |part| flow_bounds(part, |with_value| reachability_network(weighted, part, with_value).value()))
+}
+
+/// Bounds by the counts of inner edges.
+pub(super) fn by_inner_edges(weighted: Weighted<'_>, value: &Value) -> Interval {
+    sum(value, |part| flow_bounds(part, |with_value| inner_network(weighted, part, with_value).value()))
+}
+
+fn sum(value: &Value, bounds: impl Fn(&Subregion) -> Interval) -> Interval {
+    let parts = value.subregions.iter().map(bounds);
+    parts.fold(Interval::exactly(value.definite), |sum, part| Interval {
+        low: sum.low.saturating_add(part.low),
+        high: sum.high.saturating_add(part.high),
+    })
+}
+
+/// The bounds of a subregion by the flow with the value and without it. Without entries and exits of a kind that run,
+/// nothing flows.
+fn flow_bounds(part: &Subregion, flow: impl Fn(bool) -> u64) -> Interval {
+    let needed = part.needed();
+    let flow = |with_value: bool| match needed > 0 && part.entered(with_value) > 0 {
+        true => flow(with_value),
+        false => 0,
+    };
+    Interval { low: needed.saturating_sub(flow(false)), high: flow(true) }
+}
+
+/// A network with its terminals.
+pub(super) struct Terminated {
+    pub network: FlowNetwork,
+    pub source: usize,
+    pub sink: usize,
+}
+
+impl Terminated {
+    fn new() -> Terminated {
+        Terminated { network: FlowNetwork::new(2), source: 0, sink: 1 }
+    }
+
+    /// The largest flow. Counts of one profile bound it to 64 bits.
+    fn value(&self) -> u64 {
+        u64::try_from(self.network.max_flow(self.source, self.sink).value()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Entries of a kind, the exits that each reaches inside, and a channel for duplicates to all exits.
+fn reachability_network(weighted: Weighted<'_>, part: &Subregion, with_value: bool) -> Terminated {
+    let mut result = Terminated::new();
+    let exits: Vec<(usize, Vertex)> = part
+        .exits
+        .iter()
+        .filter(|exit| exit.is_positive)
+        .map(|exit| {
+            let node = result.network.add_node();
+            result.network.add_edge(node, result.sink, exit.count);
+            (node, exit.inside)
+        })
+        .collect();
+    for entry in part.entries.iter().filter(|entry| entry.is_positive == with_value) {
+        let node = result.network.add_node();
+        result.network.add_edge(result.source, node, entry.count);
+        let reached = reached_inside(weighted, part, entry.inside);
+        for &(exit, _) in exits.iter().filter(|&&(_, inside)| reached[inside]) {
+            result.network.add_edge(node, exit, u64::MAX);
+        }
+    }
+    let duplicated = part.duplicated[usize::from(!with_value)];
+    if duplicated > 0 {
+        let channel = result.network.add_node();
+        result.network.add_edge(result.source, channel, duplicated);
+        exits.iter().for_each(|&(exit, _)| _ = result.network.add_edge(channel, exit, u64::MAX));
+    }
+    result
+}
+
+/// The vertices of a subregion that a vertex reaches inside.
+fn reached_inside(weighted: Weighted<'_>, part: &Subregion, start: Vertex) -> SecondaryMap<Vertex, bool> {
+    let graph = weighted.graph;
+    let mut inside: SecondaryMap<Vertex, bool> = SecondaryMap::new();
+    part.vertices.iter().for_each(|&vertex| inside[vertex] = true);
+    let mut reached: SecondaryMap<Vertex, bool> = SecondaryMap::new();
+    let mut work = Vec::from([start]);
+    while let Some(vertex) = work.pop() {
+        if !core::mem::replace(&mut reached[vertex], true) {
+            let targets = graph.vertices[vertex].outgoing.iter().map(|&edge| graph.edges[edge as usize].to);
+            work.extend(targets.filter(|&target| inside[target]));
+        }
+    }
+    reached
+}
+
+/// The inner edges with their counts, and a source for the duplicates of each split.
+pub(super) fn inner_network(weighted: Weighted<'_>, part: &Subregion, with_value: bool) -> Terminated {
+    let copies = |split: &super::region::Split| split.targets.len() as u64 - 1;
+    let plain: Vec<u64> = part.splits.iter().map(|split| copies(split).saturating_mul(split.count)).collect();
+    let limited: Vec<u64> = match part.splits.len() <= MAX_SPLITS {
+        false => plain,
+        true => {
+            let into = |split: &super::region::Split| {
+                edges_inside(weighted, part, with_value, &plain, Some(split.vertex)).value()
+            };
+            part.splits.iter().map(|split| copies(split).saturating_mul(split.count.min(into(split)))).collect()
+        }
+    };
+    edges_inside(weighted, part, with_value, &limited, None)
+}
+
+/// The network of a subregion with these duplicates of its splits, up to its exits or into one of its vertices.
+fn edges_inside(
+    weighted: Weighted<'_>,
+    part: &Subregion,
+    with_value: bool,
+    duplicates: &[u64],
+    into: Option<Vertex>,
+) -> Terminated {
+    let Weighted { graph, counts, .. } = weighted;
+    let mut result = Terminated::new();
+    let mut nodes: SecondaryMap<Vertex, usize> = SecondaryMap::new();
+    part.vertices.iter().for_each(|&vertex| nodes[vertex] = result.network.add_node());
+    for entry in part.entries.iter().filter(|entry| entry.is_positive == with_value) {
+        result.network.add_edge(result.source, nodes[entry.inside], entry.count);
+    }
+    // The edge of a split passes a node of its own, behind which the duplicates enter.
+    let mut behind = Vec::new();
+    for (split, &duplicates) in part.splits.iter().zip(duplicates) {
+        let node = result.network.add_node();
+        result.network.add_edge(nodes[split.vertex], node, split.count);
+        result.network.add_edge(result.source, node, duplicates);
+        behind.push((split.vertex, split.flow, node));
+    }
+    let tail = |vertex: Vertex, flow| {
+        let split = behind.iter().find(|&&(at, along, _)| at == vertex && along == flow);
+        split.map_or(nodes[vertex], |&(.., node)| node)
+    };
+    for &edge in &part.inner {
+        let edge = &graph.edges[edge as usize];
+        if let Ok(from) = edge.from {
+            result.network.add_edge(tail(from, edge.flow), nodes[edge.to], counts.of(edge.flow));
+        }
+    }
+    match into {
+        Some(vertex) => _ = result.network.add_edge(nodes[vertex], result.sink, u64::MAX),
+        None => {
+            for exit in part.exits.iter().filter(|exit| exit.is_positive) {
+                result.network.add_edge(tail(exit.inside, exit.flow), result.sink, exit.count);
+            }
+        }
+    }
+    result
+}

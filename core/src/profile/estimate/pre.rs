@@ -1,0 +1,61 @@
+//! Bounds for each user by itself, as partial redundancy elimination would count.
+//!
+//! 1. Go backward from a user over gaps in which the value is available on some way.
+//! 2. Edges out of users and generators bring the value; edges from kills, from nowhere and from
+//!    where it is available on no way do not.
+//! 3. A split on the way duplicates what passes it, once for each further class that reaches the
+//!    user.
+//!
+//! Cost: O(users · live vertices).
+//!
+//! Source: R. Bodík, Path-sensitive value-flow optimizations of programs, 1999, section 4.4.1.
+
+use alloc::vec::Vec;
+
+use cranelift_entity::SecondaryMap;
+
+use super::Interval;
+use super::region::Weighted;
+use crate::vng::{Fact, Vertex, VertexKind};
+
+/// The bounds of a user's reuse.
+pub(super) fn bounds(weighted: Weighted<'_>, user: Vertex) -> Interval {
+    let Weighted { graph, facts, counts, cfg } = weighted;
+    let executions = counts.block(graph.vertices[user].block);
+    match facts.available[user] {
+        Fact::MUST => Interval::exactly(executions),
+        Fact::MAY => {
+            let (mut with, mut without, mut duplicated) = (0u64, 0u64, 0u64);
+            let mut reached: SecondaryMap<Vertex, bool> = SecondaryMap::new();
+            let mut visited = Vec::from([user]);
+            reached[user] = true;
+            let mut next = 0;
+            while let Some(&vertex) = visited.get(next) {
+                next += 1;
+                for &edge in &graph.vertices[vertex].incoming {
+                    let count = counts.of(graph.edges[edge as usize].flow);
+                    let from = graph.edges[edge as usize].from.ok();
+                    let gap = from.filter(|&from| graph.vertices[from].kind == VertexKind::Pass);
+                    match (facts.available_from(graph, edge), gap) {
+                        (Fact::NO, _) => without = without.saturating_add(count),
+                        (_, None) => with = with.saturating_add(count),
+                        (_, Some(gap)) if !reached[gap] => {
+                            reached[gap] = true;
+                            visited.push(gap);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            for &vertex in &visited[1..] {
+                for (flow, targets) in crate::vng::ways_out(cfg, graph, vertex) {
+                    let reaching = targets.iter().filter(|&&target| reached[target]).count() as u64;
+                    duplicated = duplicated.saturating_add(reaching.saturating_sub(1).saturating_mul(counts.of(flow)));
+                }
+            }
+            let least = executions.saturating_sub(without.saturating_add(duplicated));
+            Interval { low: least, high: executions.min(with.saturating_add(duplicated)) }
+        }
+        _ => Interval::exactly(0),
+    }
+}
