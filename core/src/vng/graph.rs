@@ -351,7 +351,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             let from = self.vertex((block, u32::MAX, class, true), VertexKind::AtHand);
             return self.edge(Ok(from), vertex, Flow::Block(block));
         }
-        for (at, &edge) in cfg.in_edges(block).iter().enumerate() {
+        for (at, edge) in self.input.shape.edges_into(block).enumerate() {
             let source = cfg.source(edge);
             let from = match above {
                 Some(Above::Join(_, along)) if is_here => along[at].and_then(|name| {

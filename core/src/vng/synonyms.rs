@@ -168,7 +168,7 @@ impl Comparison<'_> {
             Above::Load(_, before) => Some(*before),
             Above::Join(block, along) => {
                 let cfg = self.shape.cfg;
-                let first = cfg.in_edges(*block).iter().position(|&edge| !cfg.is_retreating(edge))?;
+                let first = self.shape.edges_into(*block).position(|edge| !cfg.is_retreating(edge))?;
                 along[first].ok()
             }
             Above::Constant | Above::Value(_) | Above::End(_) => None,

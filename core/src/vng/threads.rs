@@ -27,7 +27,7 @@ use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
 use crate::flow::{Definition, Value, Values};
-use crate::graph::{Cfg, Dominators};
+use crate::graph::{Cfg, Dominators, Edge};
 use crate::ir::{Block, Function, Inst, Op};
 use crate::names::{Name, NameTable, Replaced, Replacement};
 
@@ -55,7 +55,7 @@ pub enum Above {
     Value(Value),
     /// Nothing above is available.
     End(EndReason),
-    /// Joins of this block occur: a name for each edge into it, parallel to [`Cfg::in_edges`].
+    /// Joins of this block occur: a name for each edge into it, parallel to [`Shape::edges_into`].
     Join(Block, SmallVec<[Result<Name, EndReason>; 2]>),
     /// Before this load of an atom.
     Load(Inst, Name),
@@ -114,6 +114,14 @@ pub struct Shape<'a> {
     pub dominators: &'a Dominators,
     /// Its values.
     pub values: &'a Values,
+}
+
+impl<'a> Shape<'a> {
+    /// The edges into a block from reachable blocks.
+    pub fn edges_into(self, block: Block) -> impl Iterator<Item = Edge> + 'a {
+        let cfg = self.cfg;
+        cfg.in_edges(block).iter().copied().filter(move |&edge| cfg.is_reachable(cfg.source(edge)))
+    }
 }
 
 /// Limits of threads.
@@ -194,7 +202,7 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
             .copied()
             .filter(|&value| values.definition(value) == Definition::Join { block })
             .collect();
-        let along = cfg.in_edges(block).iter().enumerate().map(|(at, &edge)| {
+        let along = self.shape.edges_into(block).enumerate().map(|(at, edge)| {
             let cost = cost + u32::from(cfg.is_retreating(edge));
             if cost >= self.limits.window {
                 return Err(EndReason::Window);

@@ -34,8 +34,7 @@ pub const MAX_SPLITS: usize = 64;
 pub(super) fn whole(value: &Value) -> Interval {
     let sum = |count: &dyn Fn(&Subregion) -> u64| value.subregions.iter().map(count).fold(0, u64::saturating_add);
     let entered = |with_value: bool| {
-        let [with, without] = [sum(&|part| part.duplicated[0]), sum(&|part| part.duplicated[1])];
-        sum(&|part| part.entered(with_value)).saturating_add(if with_value { with } else { without })
+        sum(&|part| part.entered(with_value)).saturating_add(sum(&|part| part.duplicated(with_value)))
     };
     let needed = sum(&Subregion::needed);
     Interval { low: needed.saturating_sub(entered(false)), high: needed.min(entered(true)) }.plus(value.definite)
@@ -44,8 +43,7 @@ pub(super) fn whole(value: &Value) -> Interval {
 /// Bounds by the entries and exits of each subregion.
 pub(super) fn by_subregion(value: &Value) -> Interval {
     sum(value, |part| {
-        let entered =
-            |with_value: bool| part.entered(with_value).saturating_add(part.duplicated[usize::from(!with_value)]);
+        let entered = |with_value: bool| part.entered(with_value).saturating_add(part.duplicated(with_value));
         let needed = part.needed();
         Interval { low: needed.saturating_sub(entered(false)), high: needed.min(entered(true)) }
     })
@@ -119,7 +117,7 @@ fn reachability_network(weighted: Weighted<'_>, part: &Subregion, with_value: bo
             result.network.add_edge(node, exit, u64::MAX);
         }
     }
-    let duplicated = part.duplicated[usize::from(!with_value)];
+    let duplicated = part.duplicated(with_value);
     if duplicated > 0 {
         let channel = result.network.add_node();
         result.network.add_edge(result.source, channel, duplicated);
@@ -146,17 +144,15 @@ fn reached_inside(weighted: Weighted<'_>, part: &Subregion, start: Vertex) -> Se
 
 /// The inner edges with their counts, and a source for the duplicates of each split.
 pub(super) fn inner_network(weighted: Weighted<'_>, part: &Subregion, with_value: bool) -> Terminated {
-    let copies = |split: &super::region::Split| split.targets.len() as u64 - 1;
-    let plain: Vec<u64> = part.splits.iter().map(|split| copies(split).saturating_mul(split.count)).collect();
-    let limited: Vec<u64> = match part.splits.len() <= MAX_SPLITS {
-        false => plain,
-        true => {
-            let into = |split: &super::region::Split| {
-                edges_inside(weighted, part, with_value, &plain, Some(split.vertex)).value()
-            };
-            part.splits.iter().map(|split| copies(split).saturating_mul(split.count.min(into(split)))).collect()
-        }
-    };
+    let plain: Vec<u64> = part.splits.iter().map(|split| split.duplicates(with_value, u64::MAX)).collect();
+    if part.splits.len() > MAX_SPLITS {
+        return edges_inside(weighted, part, with_value, &plain, None);
+    }
+    let limited = part.splits.iter().map(|split| {
+        let into = || edges_inside(weighted, part, with_value, &plain, Some(split.vertex)).value();
+        split.duplicates(with_value, if split.is_reached[usize::from(!with_value)] { into() } else { 0 })
+    });
+    let limited: Vec<u64> = limited.collect();
     edges_inside(weighted, part, with_value, &limited, None)
 }
 

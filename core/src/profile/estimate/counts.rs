@@ -56,8 +56,12 @@ impl EdgeCounts {
         if is_empty { Err(CountsError::NoProfile) } else { EdgeCounts::of_runs(cfg, edges) }
     }
 
-    /// The counts of whole runs with these counts of edges.
-    fn of_runs(cfg: &Cfg, edges: Vec<u64>) -> Result<EdgeCounts, CountsError> {
+    /// The counts of whole runs with these counts of edges, by their numbers.
+    ///
+    /// # Errors
+    ///
+    /// If a count is too large, or if what comes to a block does not go on.
+    pub fn of_runs(cfg: &Cfg, edges: Vec<u64>) -> Result<EdgeCounts, CountsError> {
         let count = |edge: &Edge| u128::from(edges[edge.as_u32() as usize]);
         let (mut blocks, mut runs) = (vec![0; cfg.block_count()], vec![0; cfg.block_count()]);
         for &block in cfg.reverse_postorder() {

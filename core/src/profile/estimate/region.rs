@@ -65,6 +65,16 @@ pub struct Split {
     pub count: u64,
     /// The vertices that continue, inside or outside.
     pub targets: Vec<Vertex>,
+    /// Whether executed edges lead here from an entry that has the value, and from one that has not.
+    pub is_reached: [bool; 2],
+}
+
+impl Split {
+    /// Lanes that are duplicated if so many come with the value, or without it.
+    pub fn duplicates(&self, with_value: bool, coming: u64) -> u64 {
+        let is_reached = self.is_reached[usize::from(!with_value)];
+        if is_reached { (self.targets.len() as u64 - 1).saturating_mul(self.count.min(coming)) } else { 0 }
+    }
 }
 
 /// A connected part of a region.
@@ -80,8 +90,6 @@ pub struct Subregion {
     pub inner: Vec<u32>,
     /// Splits inside it and out of it.
     pub splits: Vec<Split>,
-    /// Lanes that splits may duplicate with the value, and without it.
-    pub duplicated: [u64; 2],
 }
 
 /// A value.
@@ -98,6 +106,11 @@ pub struct Value {
 }
 
 impl Subregion {
+    /// Lanes that splits may duplicate, of those that come with the value or without it.
+    pub fn duplicated(&self, with_value: bool) -> u64 {
+        self.splits.iter().map(|split| split.duplicates(with_value, u64::MAX)).fold(0, u64::saturating_add)
+    }
+
     /// Lanes over the entries that have the value, or that do not.
     pub fn entered(&self, with_value: bool) -> u64 {
         self.entries.iter().filter(|entry| entry.is_positive == with_value).map(|entry| entry.count).sum()
@@ -159,7 +172,7 @@ impl Weighted<'_> {
             }
         }
         for (value, mut part) in parts {
-            part.duplicated = [true, false].map(|with_value| self.duplicated(&part, with_value));
+            self.mark_reached_splits(&mut part);
             values[value].subregions.push(part);
         }
         values
@@ -199,26 +212,27 @@ impl Weighted<'_> {
                 part.exits.push(Crossing { inside: vertex, outside: None, flow, count, is_positive: false });
             }
             if targets.len() > 1 {
-                part.splits.push(Split { vertex, flow, count, targets: targets.into_vec() });
+                part.splits.push(Split { vertex, flow, count, targets: targets.into_vec(), is_reached: [false; 2] });
             }
         }
     }
 
-    /// Lanes that splits duplicate at most, of those that come with the value or without it.
-    fn duplicated(&self, part: &Subregion, with_value: bool) -> u64 {
-        let mut reached: SecondaryMap<Vertex, bool> = SecondaryMap::new();
-        let entries = part.entries.iter().filter(|entry| entry.is_positive == with_value && entry.count > 0);
-        let mut work: Vec<Vertex> = entries.map(|entry| entry.inside).collect();
-        while let Some(vertex) = work.pop() {
-            if core::mem::replace(&mut reached[vertex], true) {
-                continue;
+    /// Marks the splits to which executed edges lead, from each kind of entry.
+    fn mark_reached_splits(&self, part: &mut Subregion) {
+        for (at, with_value) in [true, false].into_iter().enumerate() {
+            let mut reached: SecondaryMap<Vertex, bool> = SecondaryMap::new();
+            let entries = part.entries.iter().filter(|entry| entry.is_positive == with_value && entry.count > 0);
+            let mut work: Vec<Vertex> = entries.map(|entry| entry.inside).collect();
+            while let Some(vertex) = work.pop() {
+                if core::mem::replace(&mut reached[vertex], true) {
+                    continue;
+                }
+                let edges = self.graph.vertices[vertex].outgoing.iter().map(|&edge| self.graph.edges[edge as usize]);
+                let executed = edges.filter(|edge| self.counts.of(edge.flow) > 0).map(|edge| edge.to);
+                work.extend(executed.filter(|&to| self.is_inside(to)));
             }
-            let edges = self.graph.vertices[vertex].outgoing.iter().map(|&edge| self.graph.edges[edge as usize]);
-            let executed = edges.filter(|edge| self.counts.of(edge.flow) > 0).map(|edge| edge.to);
-            work.extend(executed.filter(|&to| self.is_inside(to)));
+            part.splits.iter_mut().for_each(|split| split.is_reached[at] = reached[split.vertex]);
         }
-        let splits = part.splits.iter().filter(|split| reached[split.vertex]);
-        splits.map(|split| (split.targets.len() as u64 - 1).saturating_mul(split.count)).fold(0, u64::saturating_add)
     }
 }
 
