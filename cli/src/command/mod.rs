@@ -1,7 +1,9 @@
 //! The commands, and the arguments that several of them share.
 
+mod analysis;
 mod check;
 mod equiv;
+mod estimate;
 mod fmt;
 mod inspect;
 mod link;
@@ -11,6 +13,7 @@ mod passes;
 mod run;
 mod sim;
 mod trace;
+mod vng;
 
 use clap::{Parser, Subcommand};
 
@@ -45,6 +48,10 @@ enum Command {
     Trace(Box<trace::Options>),
     /// Prints the inspections of passes: tables with figures and verdicts, and timelines.
     Inspect(Box<inspect::Options>),
+    /// Prints the names under which values flow, and where they are computed again.
+    Vng(vng::Options),
+    /// Bounds how often values are computed again, from counts of edges.
+    Estimate(Box<estimate::Options>),
     /// Writes and reads permalinks.
     #[command(subcommand)]
     Link(link::Command),
@@ -63,6 +70,8 @@ impl Arguments {
             Command::Equiv(options) => equiv::run(&options),
             Command::Trace(options) => trace::run(&options),
             Command::Inspect(options) => inspect::run(&options),
+            Command::Vng(options) => vng::run(&options),
+            Command::Estimate(options) => estimate::run(&options),
             Command::Link(command) => link::run(&command),
         }
     }

@@ -244,7 +244,7 @@ fn remarks_text(session: &Session) -> String {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ProfileSource {
+pub enum ProfileSource {
     /// From the program's `profile` blocks.
     Declared,
     /// Measured by running its kernels first; the options of a run say how.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use warpscope_core::pass::{Knob, KnobKind, PASSES, PIPELINES, PassInfo, Phase, Pipeline};
+use warpscope_core::pass::{ANALYSES, AnalysisInfo, Knob, KnobKind, PASSES, PIPELINES, PassInfo, Phase, Pipeline};
 
 use crate::failure::Failure;
 use crate::output;
@@ -19,13 +19,21 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     if options.json {
         let passes: Vec<Value> = PASSES.iter().map(|pass| pass_json(&pass.info)).collect();
         let pipelines: Vec<Value> = PIPELINES.iter().map(pipeline_json).collect();
-        return output::json(&json!({ "passes": passes, "pipelines": pipelines }));
+        let analyses: Vec<Value> = ANALYSES.iter().map(analysis_json).collect();
+        return output::json(&json!({ "passes": passes, "pipelines": pipelines, "analyses": analyses }));
     }
     let mut text = String::new();
     for pass in PASSES {
         let info = &pass.info;
         let licence = if info.needs_fast_math { " (needs --fast-math)" } else { "" };
         let _ = writeln!(text, "{:<18} {}{licence}\n{:<18} {}", info.name, info.summary, "", info.paper);
+        for knob in info.knobs {
+            let default = default_text(knob).map(|default| format!(" = {default}")).unwrap_or_default();
+            let _ = writeln!(text, "{:<20} {}{default}: {} ({})", "", knob.name, knob.help, knob.range());
+        }
+    }
+    for info in ANALYSES {
+        let _ = writeln!(text, "{:<18} {}\n{:<18} {}", info.name, info.summary, "", info.paper);
         for knob in info.knobs {
             let default = default_text(knob).map(|default| format!(" = {default}")).unwrap_or_default();
             let _ = writeln!(text, "{:<20} {}{default}: {} ({})", "", knob.name, knob.help, knob.range());
@@ -50,6 +58,11 @@ fn pass_json(info: &PassInfo) -> Value {
         "needs_fast_math": info.needs_fast_math,
         "knobs": knobs,
     })
+}
+
+fn analysis_json(info: &AnalysisInfo) -> Value {
+    let knobs: Vec<Value> = info.knobs.iter().map(knob_json).collect();
+    json!({ "name": info.name, "paper": info.paper, "summary": info.summary, "knobs": knobs })
 }
 
 fn pipeline_json(pipeline: &Pipeline) -> Value {

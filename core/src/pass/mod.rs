@@ -18,6 +18,7 @@
 //! | `azp` | Stephenson and Rangan 2020 | specialises code for zeros | machine, profile |
 //! | `pde`, `spec-pre` | Gupta, Berson and Fang 1997 | moves code along executed paths | profile |
 
+mod analyses;
 pub mod azp;
 mod back_copy_prop;
 mod const_fold;
@@ -40,6 +41,7 @@ mod support;
 
 use alloc::string::String;
 
+pub use analyses::{ANALYSES, AnalysisInfo, AnalysisSettings};
 pub use driver::inspector::{InspectedPosition, Inspector, Predictor, Subject, Surroundings};
 pub use driver::knob::{FAULTING_KNOB, Knob, KnobKind, KnobValue, KnobValues};
 pub use driver::pipeline::{

@@ -38,14 +38,18 @@
 //!
 //! Ids become names here, so a report outlives its session. JSON has no infinities and no NaN: they are strings.
 
+mod estimates;
 mod inspect;
 mod optimize;
 mod simulate;
+mod value_names;
 
 pub use crate::facade::find_kernel;
+pub use estimates::EstimateReport;
 pub use inspect::{InspectReport, InspectRequest};
 pub use optimize::{FactReport, OptimizeReport, PassReport, RemarkReport};
 pub use simulate::{
     BlockReport, DUMP_LIMIT, EdgeReport, Element, JointReport, PathReport, ProfileReport, SimulateReport, Wanted,
     WriteReport, ZeroReport, measure, simulate,
 };
+pub use value_names::VngReport;

@@ -28,7 +28,7 @@ use hashbrown::HashMap;
 use super::memory::Memory;
 use super::seeds::{Role, Seed};
 use super::synonyms::{Class, Classes};
-use super::threads::{Above, EndReason, Latest, Shape, Threads};
+use super::threads::{Above, EndReason, Shape, Threads};
 use crate::compact_sort::CompactSort;
 use crate::graph::Edge;
 use crate::ir::{Block, Inst};
@@ -100,8 +100,8 @@ pub struct ThreadGraph {
     pub vertices: PrimaryMap<Vertex, VertexData>,
     /// The edges.
     pub edges: Vec<ThreadEdge>,
-    /// The vertex of each user, parallel to the seeds; None for generators.
-    pub users: Vec<Option<Vertex>>,
+    /// The vertex of each seed; None for generators that no user reads from.
+    pub seeds: Vec<Option<Vertex>>,
     /// Whether the limit of vertices was reached.
     pub is_limited: bool,
 }
@@ -136,13 +136,17 @@ impl ThreadGraph {
     /// The graph of all users.
     pub fn build(input: GraphInput<'_, '_>) -> ThreadGraph {
         let mut builder = Builder::new(input);
-        for seed in input.seeds {
-            let class = input.classes.of(seed.name).filter(|_| seed.role == Role::User);
-            let user =
-                class.map(|class| builder.vertex((seed.block, seed.place(), class, true), VertexKind::User(seed.inst)));
-            builder.graph.users.push(user);
+        let key = |seed: &Seed| Some((seed.block, seed.index, input.classes.of(seed.name)?, true));
+        for seed in input.seeds.iter().filter(|seed| seed.role == Role::User) {
+            if let Some(key) = key(seed) {
+                builder.vertex(key, VertexKind::User(seed.inst));
+            }
         }
-        builder.finish()
+        builder.connect_all();
+        let vertex = |seed: &Seed| key(seed).and_then(|key| builder.numbers.get(&key).copied());
+        let seeds = input.seeds.iter().map(vertex).collect();
+        builder.graph.seeds = seeds;
+        builder.graph
     }
 }
 
@@ -172,8 +176,8 @@ impl<'g, 'a> Builder<'g, 'a> {
             for (name, kind) in core::iter::once((seed.name, kind)).chain(elements) {
                 if let Some(class) = input.classes.of(name) {
                     let found = occurrences.entry((class, seed.block)).or_default();
-                    if found.last().is_none_or(|last| last.place != seed.place()) {
-                        found.push(Occurrence { place: seed.place(), kind });
+                    if found.last().is_none_or(|last| last.place != seed.index) {
+                        found.push(Occurrence { place: seed.index, kind });
                     }
                 }
             }
@@ -204,7 +208,8 @@ impl<'g, 'a> Builder<'g, 'a> {
         }
     }
 
-    fn finish(mut self) -> ThreadGraph {
+    /// Connects all vertices that are reached backward.
+    fn connect_all(&mut self) {
         while let Some(vertex) = self.work.pop() {
             self.connect(vertex);
         }
@@ -214,7 +219,6 @@ impl<'g, 'a> Builder<'g, 'a> {
                 self.graph.vertices[from].outgoing.push(index as u32);
             }
         }
-        self.graph
     }
 
     /// The vertex with a key, new ones to be connected later.
@@ -300,10 +304,13 @@ impl<'g, 'a> Builder<'g, 'a> {
         let occurrences = self.occurrences.get(&(class, block)).map_or(&[][..], Vec::as_slice);
         let last = occurrences.partition_point(|occurrence| occurrence.place < place).checked_sub(1);
         let occurrence = last.map(|last| (occurrences[last].place, Event::Occurrence(occurrences[last].kind)));
-        let definition = self.first_name(block, place, class).and_then(|(name, latest)| {
-            let place = latest.filter(|latest| latest.block == block)?.place.checked_sub(1)?;
-            Some((place, Event::Definition(name)))
-        });
+        let definition =
+            self.input.classes.first_name(self.input.shape, self.input.threads, class, (block, place)).and_then(
+                |(name, latest)| {
+                    let place = latest.filter(|latest| latest.block == block)?.place.checked_sub(1)?;
+                    Some((place, Event::Definition(name)))
+                },
+            );
         let known = occurrence.into_iter().chain(definition).max_by_key(|&(place, _)| place);
         let after = known.map_or(0, |(place, _)| place + 1);
         let mut changes = self.input.memory.before(block, place).take_while(|change| change.place >= after);
@@ -311,37 +318,22 @@ impl<'g, 'a> Builder<'g, 'a> {
         kill.map(|change| (change.place, Event::Occurrence(VertexKind::Kill(change.inst)))).or(known)
     }
 
-    /// Of the names of a class that hold at a place, the one whose atoms are defined first; constants aside.
-    fn first_name(&self, block: Block, place: u32, class: Class) -> Option<(Name, Option<Latest>)> {
-        let dominators = self.input.shape.dominators;
-        let holds = |latest: &Latest| match latest.block == block {
-            true => latest.place <= place,
-            false => dominators.dominates(latest.block, block),
-        };
-        let members = self.input.classes.members(class).iter();
-        let latest = members.filter_map(|&name| {
-            let thread = self.input.threads.of(name)?;
-            let is_constant = thread.above == Above::Constant;
-            (!is_constant && thread.latest.as_ref().is_none_or(holds)).then_some((name, thread.latest))
-        });
-        latest.min_by_key(|&(_, latest)| latest)
-    }
-
     /// May a change give all names of a class that hold there another value?
     fn is_killed(&self, block: Block, place: u32, class: Class, change: &super::memory::Change) -> bool {
-        let table = self.input.table;
-        let dominators = self.input.shape.dominators;
-        self.input.classes.members(class).iter().all(|&name| {
-            let holds = self.input.threads.of(name).and_then(|thread| thread.latest).is_none_or(|latest| {
-                if latest.block == block { latest.place <= place } else { dominators.dominates(latest.block, block) }
-            });
-            !holds || self.input.memory.may_change(table, change, name)
+        let GraphInput { shape, table, threads, classes, memory, .. } = self.input;
+        classes.members(class).iter().all(|&name| {
+            let holds = threads.of(name).is_some_and(|thread| thread.holds_at(shape, block, place));
+            !holds || memory.may_change(table, change, name)
         })
     }
 
     /// Adds the edges into a gap at the start of a block.
     fn connect_start(&mut self, vertex: Vertex, block: Block, class: Class) {
-        let Some((name, latest)) = self.first_name(block, u32::MAX, class) else { return };
+        let Some((name, latest)) =
+            self.input.classes.first_name(self.input.shape, self.input.threads, class, (block, u32::MAX))
+        else {
+            return;
+        };
         let is_here = latest.is_some_and(|latest| latest.block == block && latest.place == 0);
         let threads = self.input.threads;
         let above = threads.of(name).map(|thread| &thread.above);

@@ -1,6 +1,7 @@
 //! The value name graph: which computations recompute a value, and under which names it flows.
 
 mod analysis;
+mod components;
 mod graph;
 mod memory;
 mod seeds;
@@ -8,19 +9,23 @@ mod synonyms;
 mod threads;
 
 pub use analysis::{Fact, Facts, Users, ways_out};
+pub use components::Components;
 pub use graph::{Flow, ThreadEdge, ThreadGraph, Vertex, VertexData, VertexKind};
 pub use memory::{Kills, Memory};
 pub use seeds::{Role, Seed, Seeds};
 pub use synonyms::{Class, Classes};
 pub use threads::{Above, EndReason, Shape, Thread, ThreadLimits, Threads};
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+
+use cranelift_entity::SecondaryMap;
 
 use crate::alias::{AliasAnalysis, AliasClasses};
 use crate::flow::Values;
 use crate::graph::{Cfg, Dominators};
-use crate::ir::{Function, Module};
-use crate::names::{NameLimits, NameTable};
+use crate::ir::{Block, Function, Module};
+use crate::names::{Name, NameLimits, NameTable};
 use crate::symbolic::{AffineNames, Overflow};
 use graph::GraphInput;
 use threads::ThreadPlacer;
@@ -90,6 +95,21 @@ impl<'m> Foundation<'m> {
     pub fn cfg(&self) -> &Cfg {
         &self.cfg
     }
+
+    /// The function's values.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// The shape that threads depend on.
+    pub fn shape(&self) -> Shape<'_> {
+        let Foundation { func, cfg, dominators, values, .. } = self;
+        Shape { func, cfg, dominators, values }
+    }
+
+    fn sums(&self) -> AffineNames<'_> {
+        AffineNames::new(self.func, &self.values, self.options.overflow)
+    }
 }
 
 /// The value name graph of a function.
@@ -110,20 +130,35 @@ pub struct ValueNameGraph<'a> {
     pub facts: Facts,
 }
 
+/// Names with their seeds and threads, before synonyms are found.
+struct NamedThreads<'a> {
+    names: NameTable<'a>,
+    seeds: Vec<Seed>,
+    guarded: usize,
+    threads: Threads,
+}
+
+impl<'a> NamedThreads<'a> {
+    fn place(foundation: &'a Foundation<'_>) -> NamedThreads<'a> {
+        let Foundation { func, options, cfg, values, alias_classes, .. } = foundation;
+        let limits = NameLimits { depth: options.depth, dereferences: options.dereferences };
+        let mut names = NameTable::new(func, values, foundation.sums(), alias_classes, limits);
+        let (seeds, guarded) = seeds::collect(func, cfg.reverse_postorder(), values, &mut names, options.seeds);
+        let limits = ThreadLimits { window: options.window, names: options.names };
+        let roots = seeds.iter().flat_map(|seed| core::iter::once(seed.name).chain(seed.elements.iter().copied()));
+        let threads = ThreadPlacer::new(foundation.shape(), &mut names, limits).place(roots);
+        NamedThreads { names, seeds, guarded, threads }
+    }
+}
+
 impl<'a> ValueNameGraph<'a> {
     /// The graph of a function.
     pub fn build(foundation: &'a Foundation<'_>) -> ValueNameGraph<'a> {
-        let Foundation { module, func, options, cfg, dominators, values, alias_classes } = foundation;
-        let sums = AffineNames::new(func, values, options.overflow);
-        let limits = NameLimits { depth: options.depth, dereferences: options.dereferences };
-        let mut names = NameTable::new(func, values, sums, alias_classes, limits);
-        let (seeds, guarded) = seeds::collect(func, cfg.reverse_postorder(), values, &mut names, options.seeds);
-        let shape = Shape { func, cfg, dominators, values };
-        let limits = ThreadLimits { window: options.window, names: options.names };
-        let roots = seeds.iter().flat_map(|seed| core::iter::once(seed.name).chain(seed.elements.iter().copied()));
-        let threads = ThreadPlacer::new(shape, &mut names, limits).place(roots);
+        let Foundation { module, func, options, cfg, values, alias_classes, .. } = foundation;
+        let shape = foundation.shape();
+        let NamedThreads { names, seeds, guarded, threads } = NamedThreads::place(foundation);
         let classes = if options.synonyms { Classes::find(shape, &threads) } else { Classes::single(&threads) };
-        let alias = AliasAnalysis::new(module, func, values, sums);
+        let alias = AliasAnalysis::new(module, func, values, foundation.sums());
         let memory = Memory::new(func, alias, alias_classes, options.kills);
         let input = GraphInput {
             shape,
@@ -137,6 +172,50 @@ impl<'a> ValueNameGraph<'a> {
         let graph = ThreadGraph::build(input);
         let facts = Facts::compute(cfg, &graph);
         ValueNameGraph { names, seeds, guarded, threads, classes, graph, facts }
+    }
+
+    /// Number of names that are placed in a function.
+    pub fn placed_names(foundation: &Foundation<'_>) -> usize {
+        NamedThreads::place(foundation).threads.names().len()
+    }
+
+    /// Seeds whose threads end at the limit of names.
+    pub fn cut_seeds(&self) -> usize {
+        let mut is_cut: SecondaryMap<Name, bool> = SecondaryMap::new();
+        // A name is visited before those above it, so that backward most are known at once.
+        loop {
+            let mut has_changed = false;
+            for &name in self.threads.names().iter().rev() {
+                let Some(thread) = self.threads.of(name) else { continue };
+                let cut = match &thread.above {
+                    Above::Join(_, along) => along.iter().any(|above| match above {
+                        Ok(above) => is_cut[*above],
+                        Err(reason) => *reason == EndReason::Limit,
+                    }),
+                    Above::Load(_, above) => is_cut[*above],
+                    above => *above == Above::End(EndReason::Limit),
+                };
+                has_changed |= cut && !core::mem::replace(&mut is_cut[name], cut);
+            }
+            if !has_changed {
+                return self.seeds.iter().filter(|seed| is_cut[seed.name]).count();
+            }
+        }
+    }
+
+    /// Number of blocks in which or into which a name changes.
+    pub fn changed_blocks(&self) -> usize {
+        let changed = self.threads.names().iter().filter_map(|&name| {
+            let thread = self.threads.of(name)?;
+            matches!(thread.above, Above::Join(..) | Above::Load(..)).then_some(thread.latest?.block)
+        });
+        changed.collect::<BTreeSet<Block>>().len()
+    }
+
+    /// The constant that a name is on every way.
+    pub fn constant(&self, name: Name) -> Option<u64> {
+        let members = self.classes.members(self.classes.of(name)?);
+        members.iter().find_map(|&member| self.names.as_constant(member))
     }
 }
 

@@ -46,13 +46,6 @@ pub struct Seed {
     pub elements: Vec<Name>,
 }
 
-impl Seed {
-    /// Its place among the instructions of its block.
-    pub fn place(&self) -> u32 {
-        self.index
-    }
-}
-
 /// The seeds of a function in the order of its reachable blocks, and how many guarded computations are none.
 pub(super) fn collect(
     func: &Function,

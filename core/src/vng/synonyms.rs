@@ -30,7 +30,7 @@ use alloc::vec::Vec;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
 use hashbrown::HashMap;
 
-use super::threads::{Above, Shape, Threads};
+use super::threads::{Above, Latest, Shape, Threads};
 use crate::ir::Block;
 use crate::names::Name;
 
@@ -76,6 +76,23 @@ impl Classes {
     /// The names of a class, in the order of their visits.
     pub fn members(&self, class: Class) -> &[Name] {
         &self.members[class]
+    }
+
+    /// Of the names of a class that hold before a place of a block, the one that holds from the earliest point on; no
+    /// constant.
+    pub fn first_name(
+        &self,
+        shape: Shape<'_>,
+        threads: &Threads,
+        class: Class,
+        (block, place): (Block, u32),
+    ) -> Option<(Name, Option<Latest>)> {
+        let holding = self.members(class).iter().filter_map(|&name| {
+            let thread = threads.of(name)?;
+            let is_constant = thread.above == Above::Constant;
+            (!is_constant && thread.holds_at(shape, block, place)).then_some((name, thread.latest))
+        });
+        holding.min_by_key(|&(_, latest)| latest)
     }
 
     /// Number of classes.

@@ -83,6 +83,16 @@ pub struct Thread {
     pub above: Above,
 }
 
+impl Thread {
+    /// Does the name hold before a place of a block?
+    pub fn holds_at(&self, shape: Shape<'_>, block: Block, place: u32) -> bool {
+        self.latest.is_none_or(|latest| match latest.block == block {
+            true => latest.place <= place,
+            false => shape.dominators.dominates(latest.block, block),
+        })
+    }
+}
+
 /// The threads of all names.
 #[derive(Default)]
 pub struct Threads {

@@ -19,7 +19,7 @@ pub use region::{Crossing, Split, Subregion, Value, Weighted};
 
 use alloc::vec::Vec;
 
-use crate::vng::Vertex;
+use crate::vng::{Vertex, VertexKind};
 
 /// A lower and an upper bound, both included.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -63,6 +63,17 @@ pub enum Estimator {
 }
 
 impl Estimator {
+    /// Its name in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Estimator::Pre => "pre",
+            Estimator::Cmp1 => "cmp1",
+            Estimator::Cmp2 => "cmp2",
+            Estimator::Cmp3 => "cmp3",
+            Estimator::Cmp4 => "cmp4",
+        }
+    }
+
     /// All estimators.
     pub const ALL: [Estimator; 5] =
         [Estimator::Pre, Estimator::Cmp1, Estimator::Cmp2, Estimator::Cmp3, Estimator::Cmp4];
@@ -77,6 +88,26 @@ pub struct Estimate {
     pub bounds: Vec<Interval>,
     /// Reuse if every branch is decided by itself.
     pub expected: f64,
+}
+
+impl Estimate {
+    /// The numbers within all bounds.
+    pub fn best(&self) -> Interval {
+        let all = Interval { low: self.value.definite, high: self.value.executions };
+        self.bounds.iter().fold(all, |best, &bounds| best.intersection(bounds))
+    }
+}
+
+/// Each user with the bounds of its reuse, and its reuse if every branch is decided by itself.
+pub fn estimate_users(weighted: Weighted<'_>) -> Vec<(Vertex, Interval, f64)> {
+    let probability = expected::probabilities(weighted);
+    let users = weighted.graph.seeds.iter().flatten().copied();
+    let users = users.filter(|&user| matches!(weighted.graph.vertices[user].kind, VertexKind::User(_)));
+    let estimated = users.map(|user| {
+        let executions = weighted.counts.block(weighted.graph.vertices[user].block);
+        (user, pre::bounds(weighted, user), executions as f64 * probability[user])
+    });
+    estimated.collect()
 }
 
 /// The estimates of all values.

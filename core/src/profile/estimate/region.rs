@@ -20,11 +20,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use cranelift_entity::{EntityRef, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 
 use super::counts::EdgeCounts;
 use crate::graph::Cfg;
-use crate::vng::{Fact, Facts, Flow, ThreadGraph, Users, Vertex, VertexKind};
+use crate::vng::{Components, Fact, Facts, Flow, ThreadGraph, Users, Vertex, VertexKind};
 
 /// A value graph with its facts and counts.
 #[derive(Clone, Copy)]
@@ -126,14 +126,8 @@ impl Weighted<'_> {
     /// The values of the graph, by their first vertices.
     pub fn values(&self) -> Vec<Value> {
         let Weighted { graph, facts, counts, .. } = *self;
-        let is_live = |vertex: Vertex| matches!(graph.vertices[vertex].kind, VertexKind::Pass | VertexKind::User(_));
-        let is_inside = |vertex: Vertex| self.is_inside(vertex);
-        let ends = |edge: &crate::vng::ThreadEdge| edge.from.ok().map(|from| (from, edge.to));
-        let pairs = |keep: &dyn Fn(Vertex) -> bool| -> Vec<(Vertex, Vertex)> {
-            graph.edges.iter().filter_map(ends).filter(|&(from, to)| keep(from) && keep(to)).collect()
-        };
-        let (of_value, value_count) = components(graph, &is_live, &pairs(&is_live));
-        let (of_part, part_count) = components(graph, &is_inside, &pairs(&is_inside));
+        let Components { of: of_value, count: value_count } = graph.values();
+        let Components { of: of_part, count: part_count } = graph.components(&|vertex| self.is_inside(vertex));
         let mut values = vec![Value::default(); value_count];
         let mut parts = vec![(0, Subregion::default()); part_count];
         for (vertex, data) in graph.vertices.iter() {
@@ -234,36 +228,4 @@ impl Weighted<'_> {
             part.splits.iter_mut().for_each(|split| split.is_reached[at] = reached[split.vertex]);
         }
     }
-}
-
-/// The components of the vertices that are kept, numbered by their first ones, and how many there are.
-fn components(
-    graph: &ThreadGraph,
-    is_kept: &dyn Fn(Vertex) -> bool,
-    pairs: &[(Vertex, Vertex)],
-) -> (SecondaryMap<Vertex, Option<usize>>, usize) {
-    let mut roots: Vec<usize> = (0..graph.vertices.len()).collect();
-    let find = |roots: &mut Vec<usize>, mut at: usize| {
-        while roots[at] != at {
-            roots[at] = roots[roots[at]];
-            at = roots[at];
-        }
-        at
-    };
-    for &(from, to) in pairs {
-        let (from, to) = (find(&mut roots, from.index()), find(&mut roots, to.index()));
-        roots[from.max(to)] = from.min(to);
-    }
-    let mut of = SecondaryMap::new();
-    let mut count = 0;
-    for vertex in graph.vertices.keys().filter(|&vertex| is_kept(vertex)) {
-        let root = find(&mut roots, vertex.index());
-        if root == vertex.index() {
-            of[vertex] = Some(count);
-            count += 1;
-        } else {
-            of[vertex] = of[Vertex::new(root)];
-        }
-    }
-    (of, count)
 }

@@ -1,0 +1,200 @@
+//! Analyses that change no program, with their knobs: the list beside that of the passes.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::{Knob, KnobKind, KnobValues};
+use crate::profile::estimate::Estimator;
+use crate::symbolic::Overflow;
+use crate::vng::{Kills, Seeds, VngOptions};
+
+/// An analysis.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct AnalysisInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// Source of the algorithm.
+    pub paper: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Settings.
+    pub knobs: &'static [Knob],
+}
+
+/// Reads counts of edges.
+const FROM_EDGES: &str = "edges";
+
+/// All analyses.
+pub const ANALYSES: [AnalysisInfo; 2] = [
+    AnalysisInfo {
+        name: "vng",
+        paper: "Bodík 1999, chapters 2 and 3",
+        summary: "Finds computations that recompute a value under the same or another name, and on which paths.",
+        knobs: &[
+            Knob {
+                name: "seeds",
+                kind: KnobKind::Choice { default: "loads", words: &["loads", "arithmetic", "branches", "all"] },
+                help: "Instructions whose values are followed.",
+            },
+            Knob {
+                name: "window",
+                kind: KnobKind::Integer { default: 3, min: 1, max: 8 },
+                help: "Traversals across loop iterations that change a name.",
+            },
+            Knob {
+                name: "depth",
+                kind: KnobKind::Integer { default: 2, min: 0, max: 4 },
+                help: "Maximum nesting of operations in a name.",
+            },
+            Knob {
+                name: "dereference",
+                kind: KnobKind::Integer { default: 1, min: 0, max: 2 },
+                help: "Maximum levels of memory in an address.",
+            },
+            Knob {
+                name: "kills",
+                kind: KnobKind::Choice { default: "analysis", words: &["none", "calls", "analysis", "all"] },
+                help: "Instructions that end the reuse of a load.",
+            },
+            Knob {
+                name: "synonyms",
+                kind: KnobKind::Switch { default: true },
+                help: "Merge names that are one value on every way back.",
+            },
+            Knob {
+                name: "overflow",
+                kind: KnobKind::Choice { default: "assume", words: &["assume", "prove"] },
+                help: "Assume that signed address arithmetic does not overflow, or prove it.",
+            },
+            Knob {
+                name: "budget",
+                kind: KnobKind::Integer { default: 0, min: 0, max: 1 << 24 },
+                help: "Maximum vertices of one demand; 0 for no limit.",
+            },
+            Knob {
+                name: "names",
+                kind: KnobKind::Integer { default: 1 << 16, min: 1, max: 1 << 24 },
+                help: "Maximum names of a function.",
+            },
+            Knob {
+                name: "vertices",
+                kind: KnobKind::Integer { default: 1 << 20, min: 1, max: 1 << 24 },
+                help: "Maximum vertices of a function.",
+            },
+        ],
+    },
+    AnalysisInfo {
+        name: "estimate",
+        paper: "Bodík 1999, chapter 4",
+        summary: "Bounds how often values are recomputed, from counts of edges.",
+        knobs: &[Knob {
+            name: "from",
+            kind: KnobKind::Choice { default: FROM_EDGES, words: &[FROM_EDGES] },
+            help: "Counts that are read.",
+        }],
+    },
+];
+
+/// Settings of all analyses.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AnalysisSettings {
+    vng: KnobValues,
+    estimate: KnobValues,
+    estimators: Vec<Estimator>,
+}
+
+impl Default for AnalysisSettings {
+    fn default() -> AnalysisSettings {
+        let [vng, estimate] = ANALYSES.map(|analysis| KnobValues::defaults(analysis.knobs));
+        AnalysisSettings { vng, estimate, estimators: Estimator::ALL.to_vec() }
+    }
+}
+
+impl AnalysisSettings {
+    /// Sets `analysis.knob=value`, of one of the analyses that are allowed.
+    ///
+    /// # Errors
+    ///
+    /// A message if there is no such analysis, knob or value.
+    pub fn set(&mut self, allowed: &[&str], setting: &str) -> Result<(), String> {
+        let Some(((analysis, knob), value)) =
+            setting.split_once('=').and_then(|(left, value)| Some((left.split_once('.')?, value)))
+        else {
+            return Err(format!("expected `analysis.knob=value`, found `{setting}`"));
+        };
+        if (analysis, knob) == ("estimate", "estimators") && allowed.contains(&analysis) {
+            return self.set_estimators(value);
+        }
+        let found = ANALYSES.iter().find(|known| known.name == analysis && allowed.contains(&analysis));
+        let Some(info) = found else {
+            return Err(format!("no analysis `{analysis}` here; there is {}", allowed.join(", ")));
+        };
+        let Some(known) = info.knobs.iter().find(|known| known.name == knob) else {
+            let names: Vec<&str> = info.knobs.iter().map(|knob| knob.name).collect();
+            return Err(format!("`{analysis}` has no knob `{knob}`; it has {}", names.join(", ")));
+        };
+        let value = known.parse(value)?;
+        if analysis == "vng" {
+            self.vng.set(knob, value)
+        } else {
+            self.estimate.set(knob, value)
+        }
+        Ok(())
+    }
+
+    fn set_estimators(&mut self, value: &str) -> Result<(), String> {
+        let estimators = value.split(',').map(|name| {
+            let known = Estimator::ALL.into_iter().find(|estimator| estimator.name() == name);
+            known.ok_or_else(|| format!("`estimators` takes a list of pre, cmp1, cmp2, cmp3, cmp4, not `{name}`"))
+        });
+        let mut estimators = estimators.collect::<Result<Vec<Estimator>, String>>()?;
+        estimators.dedup();
+        self.estimators = estimators;
+        Ok(())
+    }
+
+    /// Options of the value name graph.
+    pub fn vng_options(&self) -> VngOptions {
+        let number = |name: &str| self.vng.integer(name) as u32;
+        VngOptions {
+            seeds: match self.vng.choice("seeds") {
+                "arithmetic" => Seeds::Arithmetic,
+                "branches" => Seeds::Branches,
+                "all" => Seeds::All,
+                _ => Seeds::Loads,
+            },
+            window: number("window"),
+            depth: number("depth"),
+            dereferences: number("dereference"),
+            overflow: if self.vng.choice("overflow") == "prove" { Overflow::Prove } else { Overflow::Assume },
+            kills: match self.vng.choice("kills") {
+                "none" => Kills::None,
+                "calls" => Kills::Calls,
+                "all" => Kills::All,
+                _ => Kills::Analysis,
+            },
+            synonyms: self.vng.switch("synonyms"),
+            names: number("names") as usize,
+            vertices: number("vertices") as usize,
+        }
+    }
+
+    /// The estimators that are computed.
+    pub fn estimators(&self) -> &[Estimator] {
+        &self.estimators
+    }
+
+    /// The values of an analysis's knobs, by name.
+    pub fn values(&self, analysis: &str) -> Vec<(&'static str, String)> {
+        use super::KnobValue;
+        let values = if analysis == "vng" { &self.vng } else { &self.estimate };
+        let text = |value: &KnobValue| match value {
+            KnobValue::Switch(value) => value.to_string(),
+            KnobValue::Integer(value) => value.to_string(),
+            KnobValue::Number(value) => value.to_string(),
+            KnobValue::Choice(value) => value.clone(),
+        };
+        values.iter().map(|(name, value)| (name, text(value))).collect()
+    }
+}

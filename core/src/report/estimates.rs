@@ -1,0 +1,353 @@
+//! Reports of estimates.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::{self, Display, Formatter};
+
+use serde::Serialize;
+
+use super::value_names::{Names, NoteReport, notes};
+use crate::ir::{Block, Func, Function, Module};
+use crate::pass::AnalysisSettings;
+use crate::profile::estimate::{
+    CountsError, Crossing, EdgeCounts, Estimate, Interval, MAX_SPLITS, Weighted, estimate, estimate_users,
+};
+use crate::vng::{Facts, Foundation, ThreadGraph, ValueNameGraph, VertexKind};
+
+/// Report of the estimates of a function.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct EstimateReport {
+    /// The kernel or function.
+    pub kernel: String,
+    /// Lanes that run it.
+    pub runs: u64,
+    /// Source of the counts: `declared` or `simulated`.
+    pub profile: &'static str,
+    /// Counts that are read: `edges`.
+    pub from: &'static str,
+    /// The knobs and their values.
+    pub knobs: BTreeMap<&'static str, String>,
+    /// Lanes of all users.
+    pub users: u64,
+    /// Lanes that certainly reuse a value.
+    pub definite: u64,
+    /// Bounds of each estimator.
+    pub bounds: BTreeMap<&'static str, (u64, u64)>,
+    /// Intersections of the values' bounds.
+    pub best: (u64, u64),
+    /// Reuse if every branch is decided by itself.
+    pub expected: f64,
+    /// Reuse in runs; None without runs.
+    pub exact: Option<u64>,
+    /// The count of reuse by flags at regions; None without runs.
+    pub correlation: Option<CorrelationReport>,
+    /// The values.
+    pub values: Vec<ValueEstimateReport>,
+    /// The users.
+    pub instructions: Vec<UserReport>,
+    /// Sentences about limits and what was left out.
+    pub remarks: Vec<NoteReport>,
+}
+
+/// Count of reuse by flags at the entries and exits of regions.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct CorrelationReport {
+    /// The count.
+    pub count: u64,
+    /// Flags, one for each region and lane.
+    pub flags: u64,
+    /// Counters.
+    pub counters: u64,
+}
+
+/// Estimate of a value.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ValueEstimateReport {
+    /// Its number.
+    pub id: usize,
+    /// The name at its first user.
+    pub name: String,
+    /// Block and index of its users and generators.
+    pub seeds: Vec<(String, u32)>,
+    /// Lanes of its users.
+    pub users: u64,
+    /// Lanes that certainly reuse it.
+    pub definite: u64,
+    /// The region that an edge profile cannot see into.
+    pub region: RegionReport,
+    /// Bounds of each estimator.
+    pub bounds: BTreeMap<&'static str, (u64, u64)>,
+    /// Reuse if every branch is decided by itself.
+    pub expected: f64,
+    /// Reuse in runs; None without runs.
+    pub exact: Option<u64>,
+}
+
+/// A region.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RegionReport {
+    /// Labels of its blocks.
+    pub blocks: Vec<String>,
+    /// Number of connected parts.
+    pub subregions: usize,
+    /// Lanes that splits duplicate with the value, and without it.
+    pub duplicated: [u64; 2],
+    /// Edges into it.
+    pub entries: Vec<EntryReport>,
+    /// Edges out of it.
+    pub exits: Vec<ExitReport>,
+}
+
+/// An edge into a region. `from` is null for nowhere and where a run begins.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct EntryReport {
+    /// Label of the block before.
+    pub from: Option<String>,
+    /// Label of the block after.
+    pub to: String,
+    /// The name after it.
+    pub name: String,
+    /// Lanes.
+    pub count: u64,
+    /// Whether the value is available.
+    pub available: bool,
+}
+
+/// An edge out of a region.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ExitReport {
+    /// Label of the block before.
+    pub from: String,
+    /// Label of the block after.
+    pub to: String,
+    /// The name before it.
+    pub name: String,
+    /// Lanes.
+    pub count: u64,
+    /// Whether the value is needed.
+    pub needed: bool,
+}
+
+/// A user.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct UserReport {
+    /// Label of its block.
+    pub block: String,
+    /// Its place in the block.
+    pub index: u32,
+    /// Its opcode.
+    pub opcode: String,
+    /// Its name.
+    pub name: String,
+    /// Lanes.
+    pub executions: u64,
+    /// `must`, `may` or `no`.
+    pub availability: &'static str,
+    /// Bounds of its reuse.
+    pub pre: (u64, u64),
+    /// Reuse if every branch is decided by itself.
+    pub expected: f64,
+    /// Reuse in runs; None without runs.
+    pub exact: Option<u64>,
+}
+
+/// A pair of bounds.
+fn pair(interval: Interval) -> (u64, u64) {
+    (interval.low, interval.high)
+}
+
+impl EstimateReport {
+    /// The report of a function from the edge profile that it declares.
+    ///
+    /// # Errors
+    ///
+    /// A message if the profile has no counts of whole runs.
+    pub fn new(
+        module: &Module,
+        func: Func,
+        settings: &AnalysisSettings,
+        profile: &'static str,
+    ) -> Result<EstimateReport, String> {
+        let func = &module.funcs[func];
+        let foundation = Foundation::compute(module, func, settings.vng_options());
+        let graph = ValueNameGraph::build(&foundation);
+        let counts = EdgeCounts::declared(func, foundation.cfg()).map_err(|error| counts_error(func, &error))?;
+        let ValueNameGraph { graph: threads, facts, .. } = &graph;
+        let weighted = Weighted { cfg: foundation.cfg(), graph: threads, facts, counts: &counts };
+        let estimates = estimate(weighted, settings.estimators());
+        let names = Names { module, func, foundation: &foundation, graph: &graph };
+        let sum = |of: &dyn Fn(&Estimate) -> u64| estimates.iter().map(of).fold(0, u64::saturating_add);
+        let bounds = settings.estimators().iter().enumerate().map(|(at, estimator)| {
+            let bounds = (sum(&|estimate| estimate.bounds[at].low), sum(&|estimate| estimate.bounds[at].high));
+            (estimator.name(), bounds)
+        });
+        let components = threads.values();
+        let mut seeds = names.seeds_of_values(&components).into_iter();
+        let mut remarks = notes(&graph);
+        let many = estimates.iter().flat_map(|estimate| &estimate.value.subregions);
+        let many = many.filter(|part| part.splits.len() > MAX_SPLITS).count();
+        if many > 0 {
+            let message = format!("{many} subregions have more than {MAX_SPLITS} splits; cmp4 is wider for them");
+            remarks.push(NoteReport { rule: "splits", message });
+        }
+        Ok(EstimateReport {
+            kernel: func.name.clone(),
+            runs: counts.runs(),
+            profile,
+            from: "edges",
+            knobs: settings.values("vng").into_iter().chain(settings.values("estimate")).collect(),
+            users: sum(&|estimate| estimate.value.executions),
+            definite: sum(&|estimate| estimate.value.definite),
+            bounds: bounds.collect(),
+            best: (sum(&|estimate| estimate.best().low), sum(&|estimate| estimate.best().high)),
+            expected: estimates.iter().map(|estimate| estimate.expected).sum(),
+            exact: None,
+            correlation: None,
+            values: estimates
+                .iter()
+                .enumerate()
+                .map(|(id, estimate)| names.estimate(id, estimate, settings, seeds.next().unwrap_or_default()))
+                .collect(),
+            instructions: names.users(weighted),
+            remarks,
+        })
+    }
+}
+
+/// The message of a profile without counts of whole runs.
+fn counts_error(func: &Function, error: &CountsError) -> String {
+    let label = |block: &Block| &func.blocks[*block].name;
+    match error {
+        CountsError::NoProfile => format!(
+            "`{}` declares no edge profile: add `profile edge {{ a -> b: 10 }}`, or measure one with `--profile simulate`",
+            func.name
+        ),
+        CountsError::Unbalanced { block, entered, left } => format!(
+            "the edge profile of `{}` is not one of whole runs: `{}` is entered {entered} times and left {left} times",
+            func.name,
+            label(block)
+        ),
+        CountsError::TooLarge(block) => {
+            format!("the edge profile of `{}` has counts above 2^56 at `{}`", func.name, label(block))
+        }
+    }
+}
+
+impl Names<'_, '_> {
+    fn estimate(
+        &self,
+        id: usize,
+        estimate: &Estimate,
+        settings: &AnalysisSettings,
+        seeds: Vec<(String, u32)>,
+    ) -> ValueEstimateReport {
+        let value = &estimate.value;
+        let parts = &value.subregions;
+        let mut blocks: Vec<String> = Vec::new();
+        for &vertex in parts.iter().flat_map(|part| &part.vertices) {
+            let label = self.label(self.graph.graph.vertices[vertex].block);
+            if !blocks.contains(&label) {
+                blocks.push(label);
+            }
+        }
+        let duplicated =
+            |with_value: bool| parts.iter().map(|part| part.duplicated(with_value)).fold(0, u64::saturating_add);
+        let bounds = settings.estimators().iter().zip(&estimate.bounds);
+        ValueEstimateReport {
+            id,
+            name: value.users.first().map_or_else(String::new, |&user| self.of_user(user)),
+            seeds,
+            users: value.executions,
+            definite: value.definite,
+            region: RegionReport {
+                blocks,
+                subregions: parts.len(),
+                duplicated: [duplicated(true), duplicated(false)],
+                entries: parts.iter().flat_map(|part| &part.entries).map(|entry| self.entry(entry)).collect(),
+                exits: parts.iter().flat_map(|part| &part.exits).map(|exit| self.exit(exit)).collect(),
+            },
+            bounds: bounds.map(|(estimator, &interval)| (estimator.name(), pair(interval))).collect(),
+            expected: estimate.expected,
+            exact: None,
+        }
+    }
+
+    /// The name of a user, over the registers before it.
+    fn of_user(&self, user: crate::vng::Vertex) -> String {
+        let index = self.graph.graph.seeds.iter().position(|&seed| seed == Some(user));
+        let seed = index.map(|index| &self.graph.seeds[index]);
+        seed.map_or_else(String::new, |seed| self.at(seed.name, seed.block, Some(seed.inst)))
+    }
+
+    fn entry(&self, entry: &Crossing) -> EntryReport {
+        let graph = &self.graph.graph;
+        let from = entry.outside.map(|vertex| self.label(graph.vertices[vertex].block));
+        EntryReport {
+            from,
+            to: self.label(graph.vertices[entry.inside].block),
+            name: self.of_vertex(entry.inside),
+            count: entry.count,
+            available: entry.is_positive,
+        }
+    }
+
+    fn exit(&self, exit: &Crossing) -> ExitReport {
+        let graph = &self.graph.graph;
+        let to = match (exit.outside, exit.flow) {
+            (Some(vertex), _) => graph.vertices[vertex].block,
+            (None, crate::vng::Flow::Edge(edge)) => self.foundation.cfg().target(edge),
+            (None, _) => graph.vertices[exit.inside].block,
+        };
+        ExitReport {
+            from: self.label(graph.vertices[exit.inside].block),
+            to: self.label(to),
+            name: self.of_vertex(exit.inside),
+            count: exit.count,
+            needed: exit.is_positive,
+        }
+    }
+
+    fn users(&self, weighted: Weighted<'_>) -> Vec<UserReport> {
+        let ThreadGraph { vertices, .. } = weighted.graph;
+        let Facts { available, .. } = weighted.facts;
+        let users = estimate_users(weighted).into_iter().map(|(user, bounds, expected)| {
+            let data = &vertices[user];
+            let opcode = match data.kind {
+                VertexKind::User(inst) => self.func.insts[inst].opcode.to_string(),
+                _ => String::new(),
+            };
+            UserReport {
+                block: self.label(data.block),
+                index: data.place,
+                opcode,
+                name: self.of_user(user),
+                executions: weighted.counts.block(data.block),
+                availability: available[user].word(),
+                pre: pair(bounds),
+                expected,
+                exact: None,
+            }
+        });
+        users.collect()
+    }
+}
+
+impl Display for EstimateReport {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let interval = |(low, high): (u64, u64), users: u64| match low == high {
+            true => format!("{low} of {users}"),
+            false => format!("{low}–{high} of {users}"),
+        };
+        writeln!(out, "{}: {} reused, expected {:.1}", self.kernel, interval(self.best, self.users), self.expected)?;
+        for value in &self.values {
+            let best = value
+                .bounds
+                .values()
+                .fold((value.definite, value.users), |best, &(low, high)| (best.0.max(low), best.1.min(high)));
+            writeln!(out, "  {:<24} {}, expected {:.1}", value.name, interval(best, value.users), value.expected)?;
+        }
+        self.remarks.iter().try_for_each(|remark| writeln!(out, "  {}: {}", remark.rule, remark.message))
+    }
+}
