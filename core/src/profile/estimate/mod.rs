@@ -9,12 +9,14 @@
 
 mod cmp;
 mod counts;
+mod exact;
 mod expected;
 mod pre;
 mod region;
 
 pub use cmp::MAX_SPLITS;
 pub use counts::{CountsError, EdgeCounts, MAX_COUNT};
+pub use exact::ReuseCounter;
 pub use region::{Crossing, Split, Subregion, Value, Weighted};
 
 use alloc::vec::Vec;

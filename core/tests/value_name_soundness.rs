@@ -1,0 +1,288 @@
+//! Claimed reuse against numbers: generated kernels run, and wherever a user is said to compute a value again, the number
+//! that it computes is the one that was carried there along the threads.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use proptest::prelude::*;
+use warpscope_core::derive::launch_under;
+use warpscope_core::ir::{Block, Func, Inst, Op, Operand, Reg};
+use warpscope_core::machine::Machine;
+use warpscope_core::profile::estimate::ReuseCounter;
+use warpscope_core::sim::lanes::LaneFile;
+use warpscope_core::sim::{FrameBase, Program, Progress, Settings, Simulation, Watcher};
+use warpscope_core::vng::{Flow, Foundation, Seeds, ThreadGraph, ValueNameGraph, Vertex, VertexKind, VngOptions};
+use warpscope_testkit::emit;
+use warpscope_testkit::laws;
+use warpscope_testkit::recipe::recipe;
+use warpscope_testkit::scattered::{self, scattered};
+use warpscope_testkit::sums::{self, sums};
+
+/// Numbers that all tests of this process have compared, for those who want to know (`SHOW=1`).
+static COMPARED: AtomicU64 = AtomicU64::new(0);
+
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(60)
+}
+
+/// A number that is carried, or that the value is there but its number is not known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Carried {
+    Nothing,
+    Unknown,
+    Number(u64),
+}
+
+/// Carries numbers along the threads of one kernel.
+struct Numbers<'g> {
+    graph: &'g ThreadGraph,
+    foundation: &'g Foundation<'g>,
+    kernel: usize,
+    places: Vec<(usize, Block, Inst, u32)>,
+    body: &'g warpscope_core::ir::Function,
+    slots: HashMap<usize, HashMap<(Vertex, usize), Carried>>,
+    /// The last number that each register of a lane was given.
+    written: HashMap<(usize, Reg, usize), u64>,
+    compared: u64,
+    reused: u64,
+    wrong: Option<String>,
+}
+
+impl Numbers<'_> {
+    fn output(&self, slot: usize, from: Vertex, lane: usize, own: Option<(Inst, u64)>) -> Carried {
+        match self.graph.vertices[from].kind {
+            VertexKind::Pass => self.at(slot, from, lane),
+            VertexKind::Kill(_) => Carried::Nothing,
+            VertexKind::AtHand => Carried::Unknown,
+            VertexKind::User(inst) | VertexKind::Generator(inst) => match own {
+                Some((computed, number)) if computed == inst => Carried::Number(number),
+                _ => Carried::Unknown,
+            },
+        }
+    }
+
+    fn at(&self, slot: usize, vertex: Vertex, lane: usize) -> Carried {
+        let known = self.slots.get(&slot).and_then(|slot| slot.get(&(vertex, lane)));
+        known.copied().unwrap_or_else(|| {
+            // Before the first move of a lane.
+            let given = self.graph.vertices[vertex].incoming.iter().any(|&edge| {
+                let edge = &self.graph.edges[edge as usize];
+                matches!(edge.flow, Flow::Entry(_)) && edge.from.is_ok()
+            });
+            if given { Carried::Unknown } else { Carried::Nothing }
+        })
+    }
+
+    fn carried(&self, slot: usize, to: Vertex, way: Flow, lane: usize, own: Option<(Inst, u64)>) -> Carried {
+        let edges = self.graph.vertices[to].incoming.iter().map(|&edge| self.graph.edges[edge as usize]);
+        let edge = edges.into_iter().find(|edge| edge.flow == way || matches!(edge.flow, Flow::Block(_)));
+        edge.and_then(|edge| edge.from.ok()).map_or(Carried::Nothing, |from| self.output(slot, from, lane, own))
+    }
+
+    /// An instruction has been executed; `number` is what it computed or stored.
+    fn executed(&mut self, slot: usize, pc: u32, lane: usize, number: Option<u64>) {
+        let (_, block, inst, place) = self.places[pc as usize];
+        let here: Vec<(Vertex, VertexKind, u32)> = self
+            .graph
+            .vertices
+            .iter()
+            .filter(|(_, data)| data.block == block)
+            .map(|(vertex, data)| (vertex, data.kind, data.place))
+            .collect();
+        for &(vertex, kind, at) in &here {
+            if at == place && kind == VertexKind::User(inst) {
+                match (self.carried(slot, vertex, Flow::Block(block), lane, None), number) {
+                    (Carried::Nothing, _) => {}
+                    (Carried::Number(carried), Some(number)) => {
+                        self.reused += 1;
+                        self.compared += 1;
+                        if carried != number && self.wrong.is_none() {
+                            let label = &self.body.blocks[block].name;
+                            self.wrong =
+                                Some(format!("{label}.{place}, lane {lane}: {number:#x}, carried {carried:#x}"));
+                        }
+                    }
+                    _ => self.reused += 1,
+                }
+            }
+        }
+        let own = number.map(|number| (inst, number));
+        for (vertex, kind, at) in here {
+            if kind == VertexKind::Pass && at == place + 1 {
+                let carried = self.carried(slot, vertex, Flow::Block(block), lane, own);
+                self.slots.entry(slot).or_default().insert((vertex, lane), carried);
+            }
+        }
+    }
+
+    fn is_kernel(&self, pc: u32) -> bool {
+        self.places[pc as usize].0 == self.kernel
+    }
+}
+
+fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..32).filter(move |lane| mask >> lane & 1 != 0)
+}
+
+impl Watcher for Numbers<'_> {
+    fn issued(&mut self, slot: usize, pc: u32, mask: u32) {
+        if !self.is_kernel(pc) {
+            return;
+        }
+        let (.., inst, _) = self.places[pc as usize];
+        let data = &self.body.insts[inst];
+        // What has destinations is handled when they are written.
+        if !data.dsts.is_empty() && !data.opcode.op.is_call() {
+            return;
+        }
+        for lane in lanes(mask) {
+            let stored = match data.args.get(1) {
+                Some(Operand::Reg(reg)) if data.opcode.op == Op::St => self.written.get(&(slot, *reg, lane)).copied(),
+                Some(Operand::Const(number)) if data.opcode.op == Op::St => Some(*number),
+                _ => None,
+            };
+            self.executed(slot, pc, lane, stored);
+        }
+        if data.opcode.op == Op::Exit || data.opcode.op == Op::Ret {
+            self.written.retain(|&(at, _, lane), _| at != slot || mask >> lane & 1 == 0);
+            if let Some(known) = self.slots.get_mut(&slot) {
+                known.retain(|&(_, lane), _| mask >> lane & 1 == 0);
+            }
+        }
+    }
+
+    fn wrote(&mut self, slot: usize, program: &Program, pc: u32, mask: u32, file: &LaneFile, frame: FrameBase) {
+        if !self.is_kernel(pc) {
+            return;
+        }
+        let (.., inst, _) = self.places[pc as usize];
+        let data = &self.body.insts[inst];
+        for lane in lanes(mask) {
+            let mut first = None;
+            for &reg in &data.dsts {
+                let value = program.funcs[self.kernel].regs[reg.as_u32() as usize];
+                let number = frame.read(file, value, lane) & self.body.reg_types[reg].mask();
+                self.written.insert((slot, reg, lane), number);
+                first = first.or(Some(number));
+            }
+            if !data.opcode.op.is_call() {
+                self.executed(slot, pc, lane, first);
+            }
+        }
+    }
+
+    fn moved(&mut self, slot: usize, pc: u32, target: u32, mask: u32) {
+        if !self.is_kernel(pc) {
+            return;
+        }
+        let ((_, from, ..), (_, to, ..)) = (self.places[pc as usize], self.places[target as usize]);
+        let cfg = self.foundation.cfg();
+        let Some(edge) = cfg.out_edges(from).find(|&edge| cfg.target(edge) == to) else { return };
+        let gaps = self.graph.vertices.iter();
+        let gaps = gaps.filter(|(_, data)| data.kind == VertexKind::Pass && data.place == 0 && data.block == to);
+        let gaps: Vec<Vertex> = gaps.map(|(vertex, _)| vertex).collect();
+        for lane in lanes(mask) {
+            let carried: Vec<Carried> =
+                gaps.iter().map(|&gap| self.carried(slot, gap, Flow::Edge(edge), lane, None)).collect();
+            let known = self.slots.entry(slot).or_default();
+            gaps.iter().zip(carried).for_each(|(&gap, carried)| _ = known.insert((gap, lane), carried));
+        }
+    }
+}
+
+/// Compares all claimed reuse of a program's first kernel. Returns how many numbers were compared.
+fn check(source: &str, options: VngOptions) -> Result<u64, String> {
+    let module = laws::well_formed(source)?;
+    let kernel: Func = module.kernels().next().ok_or("no kernel")?;
+    let body = &module.funcs[kernel];
+    let foundation = Foundation::compute(&module, body, options);
+    let built = ValueNameGraph::build(&foundation);
+    let settings = Settings::default();
+    let launch = launch_under(&module, body, &settings);
+    let start = || Simulation::new(&module, kernel, &launch, &settings, Machine::default());
+    let Ok(mut simulation) = start() else { return Ok(0) };
+    let program = simulation.program();
+    let mut indices: HashMap<Inst, u32> = HashMap::new();
+    for block in body.block_order() {
+        body.block_insts(block).zip(0..).for_each(|(inst, place)| _ = indices.insert(inst, place));
+    }
+    let places = program.locations.iter().enumerate().map(|(pc, location)| {
+        let func = program.func_at(pc as u32);
+        let place = if func == 0 { indices.get(&location.inst).copied().unwrap_or(u32::MAX) } else { u32::MAX };
+        (func, location.block, location.inst, place)
+    });
+    let mut numbers = Numbers {
+        graph: &built.graph,
+        foundation: &foundation,
+        kernel: 0,
+        places: places.collect(),
+        body,
+        slots: HashMap::new(),
+        written: HashMap::new(),
+        compared: 0,
+        reused: 0,
+        wrong: None,
+    };
+    let mut counter = ReuseCounter::new(&module, program, &[(kernel, foundation.cfg(), &built.graph)]);
+    loop {
+        match simulation.run_watched(1 << 20, &mut numbers) {
+            Ok(Progress::Running) => {}
+            Ok(_) => break,
+            Err(_) => return Ok(0),
+        }
+    }
+    if let Some(wrong) = numbers.wrong {
+        return Err(format!("{options:?}: {wrong}"));
+    }
+    let mut simulation = start().map_err(|error| error.to_string())?;
+    while simulation.run_watched(1 << 20, &mut counter).map_err(|error| error.to_string())? == Progress::Running {}
+    let counted = counter.counts(simulation.program(), kernel).map_or(0, |counts| counts.values().sum());
+    if counted != numbers.reused {
+        return Err(format!("{options:?}: {counted} counted with bits, {} with numbers", numbers.reused));
+    }
+    let all = COMPARED.fetch_add(numbers.compared, Ordering::Relaxed) + numbers.compared;
+    if std::env::var_os("SHOW").is_some() {
+        println!("{all} numbers compared");
+    }
+    Ok(numbers.compared)
+}
+
+fn holds(source: &str) -> Result<(), TestCaseError> {
+    for seeds in [Seeds::Loads, Seeds::Arithmetic] {
+        for (window, dereferences, synonyms) in [(1, 0, false), (3, 1, true), (4, 2, true)] {
+            let options = VngOptions { seeds, window, dereferences, synonyms, ..VngOptions::default() };
+            check(source, options).map_err(|wrong| TestCaseError::fail(format!("{wrong}\nthe program:\n{source}")))?;
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) })]
+
+    #[test]
+    fn reused_numbers_are_equal(recipe in recipe()) {
+        holds(&emit::program(&recipe))?;
+    }
+
+    #[test]
+    fn reused_numbers_of_scattered_definitions_are_equal(recipe in scattered()) {
+        holds(&scattered::program(&recipe))?;
+    }
+
+    #[test]
+    fn reused_numbers_of_sums_are_equal(recipe in sums()) {
+        holds(&sums::program(&recipe))?;
+    }
+}
+
+#[test]
+fn many_numbers_are_compared() {
+    // Two rounds of a loop load the same element.
+    let source = "kernel k(A: ptr.global, o: ptr.global restrict) {\nentry:\n    i = mov.s32 0\n    s = mov.s32 0\n    br head\nhead:\n    \
+                  x = ld.global.s32 A[i]\n    y = ld.global.s32 A[i + 1]\n    s = add.s32 s, x\n    s = add.s32 s, y\n    \
+                  i = add.s32 i, 1\n    more = setp.lt.s32 i, 10\n    br more, head, done\ndone:\n    st.global.s32 o[0], s\n    ret\n}\n\
+                  launch k {\n    block 1\n    A = buffer s32[16] iota\n    o = buffer s32[1] const 0\n}\n";
+    let compared = check(source, VngOptions::default());
+    assert_eq!(compared, Ok(9));
+}
