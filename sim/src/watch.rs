@@ -21,6 +21,29 @@ pub trait Watcher {
     fn reconverged(&mut self, _slot: usize, _entry: Entry) {}
 }
 
+/// A watcher that is called through a pointer: watched runs of several kinds share one compiled simulator.
+impl Watcher for &mut dyn Watcher {
+    fn issued(&mut self, slot: usize, pc: u32, mask: u32) {
+        (**self).issued(slot, pc, mask);
+    }
+
+    fn wrote(&mut self, slot: usize, program: &Program, pc: u32, mask: u32, file: &LaneFile, frame: FrameBase) {
+        (**self).wrote(slot, program, pc, mask, file, frame);
+    }
+
+    fn moved(&mut self, slot: usize, pc: u32, target: u32, mask: u32) {
+        (**self).moved(slot, pc, target, mask);
+    }
+
+    fn diverged(&mut self, slot: usize, sides: &[(u32, u32)]) {
+        (**self).diverged(slot, sides);
+    }
+
+    fn reconverged(&mut self, slot: usize, entry: Entry) {
+        (**self).reconverged(slot, entry);
+    }
+}
+
 /// Nobody.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;

@@ -1,9 +1,11 @@
 //! `warpscope estimate`: how often each function recomputes values.
 
 use warpscope_core::derive;
-use warpscope_core::ir::Func;
+use warpscope_core::ir::{Func, Module};
+use warpscope_core::machine::Machine;
 use warpscope_core::profile::{self, Profile};
-use warpscope_core::report::{self, EstimateReport};
+use warpscope_core::report::{self, EstimateError, EstimateReport, ExactRuns};
+use warpscope_core::sim::Settings;
 
 use super::analysis::{Analysed, AnalysisOptions};
 use super::opt::ProfileSource;
@@ -18,25 +20,32 @@ pub struct Options {
     /// Source of the counts.
     #[arg(long, value_enum, default_value_t = ProfileSource::Declared)]
     profile: ProfileSource,
+    /// Count reuse exactly in runs of the kernels. Implies `--profile simulate`.
+    #[arg(long)]
+    exact: bool,
     #[command(flatten)]
     run: RunOptions,
 }
 
 pub fn run(options: &Options) -> Result<(), Failure> {
     let mut analysed = options.analysis.open(&["vng", "estimate"])?;
-    let profile = match options.profile {
-        ProfileSource::Declared => "declared",
-        ProfileSource::Simulate => {
-            options.measure(&mut analysed)?;
-            "simulated"
-        }
-    };
+    let is_simulated = options.exact || options.profile == ProfileSource::Simulate;
+    let runs = if is_simulated { Some(options.measure(&mut analysed)?) } else { None };
+    let profile = if is_simulated { "simulated" } else { "declared" };
+    let exact = runs.as_ref().filter(|_| options.exact).map(|runs| ExactRuns {
+        module: &runs.module,
+        kernels: &runs.kernels,
+        machine: runs.machine,
+    });
     let mut reports = Vec::new();
     let mut refusals = String::new();
     for &func in &analysed.funcs {
-        match EstimateReport::new(&analysed.module, func, &analysed.settings, profile) {
+        match EstimateReport::new(&analysed.module, func, &analysed.settings, profile, exact.as_ref()) {
             Ok(report) => reports.push(report),
-            Err(message) => refusals.push_str(&format!("{}: error: {message}\n", analysed.source.name)),
+            Err(EstimateError::Profile(message)) => {
+                refusals.push_str(&format!("{}: error: {message}\n", analysed.source.name));
+            }
+            Err(EstimateError::Run(error)) => return reported(&analysed.source, Err(error)),
         }
     }
     if reports.is_empty() && !refusals.is_empty() {
@@ -47,21 +56,29 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     analysed.complete
 }
 
+/// How the kernels have been run.
+struct Runs {
+    module: Module,
+    kernels: Vec<(Func, Settings)>,
+    machine: Machine,
+}
+
 impl Options {
     /// Runs the kernels and lets the program declare what was counted.
-    fn measure(&self, analysed: &mut Analysed) -> Result<(), Failure> {
+    fn measure(&self, analysed: &mut Analysed) -> Result<Runs, Failure> {
         let machine = self.run.machine()?;
-        let mut launched = analysed.module.clone();
-        self.run.replace_launches(&mut launched)?;
-        let kernels: Vec<Func> = launched.kernels().collect();
-        derive::derive_launches(&mut launched, &kernels);
-        let settings = self.run.complete_launches(&mut launched, &kernels)?;
+        let mut module = analysed.module.clone();
+        self.run.replace_launches(&mut module)?;
+        let kernels: Vec<Func> = module.kernels().collect();
+        derive::derive_launches(&mut module, &kernels);
+        let settings = self.run.complete_launches(&mut module, &kernels)?;
+        let kernels: Vec<(Func, Settings)> = kernels.into_iter().zip(settings).collect();
         let mut measured = Profile::new();
-        for (&kernel, settings) in kernels.iter().zip(&settings) {
-            let counts = reported(&analysed.source, report::measure(&launched, kernel, settings, machine))?;
+        for (kernel, settings) in &kernels {
+            let counts = reported(&analysed.source, report::measure(&module, *kernel, settings, machine))?;
             profile::add(&mut measured, &counts);
         }
         profile::declare(&mut analysed.module, &measured);
-        Ok(())
+        Ok(Runs { module, kernels, machine })
     }
 }

@@ -6,15 +6,20 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::{self, Display, Formatter};
 
+use cranelift_entity::SecondaryMap;
 use serde::Serialize;
 
+use super::simulate::watch;
 use super::value_names::{Names, NoteReport, notes};
+use crate::graph::Cfg;
 use crate::ir::{Block, Func, Function, Module};
+use crate::machine::Machine;
 use crate::pass::AnalysisSettings;
 use crate::profile::estimate::{
-    CountsError, Crossing, EdgeCounts, Estimate, Interval, MAX_SPLITS, Weighted, estimate, estimate_users,
+    CountsError, Crossing, EdgeCounts, Estimate, Interval, MAX_SPLITS, ReuseCounter, Weighted, estimate, estimate_users,
 };
-use crate::vng::{Facts, Foundation, ThreadGraph, ValueNameGraph, VertexKind};
+use crate::sim::{Program, Settings, SimError};
+use crate::vng::{Facts, Foundation, ThreadGraph, ValueNameGraph, Vertex, VertexKind};
 
 /// Report of the estimates of a function.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -158,23 +163,65 @@ fn pair(interval: Interval) -> (u64, u64) {
     (interval.low, interval.high)
 }
 
+/// Runs in which reuse is counted exactly.
+pub struct ExactRuns<'a> {
+    /// The program with the launches of the kernels.
+    pub module: &'a Module,
+    /// The kernels with what is set over their launches.
+    pub kernels: &'a [(Func, Settings)],
+    /// The machine model.
+    pub machine: Machine,
+}
+
+/// Reason why a function has no estimate.
+#[derive(Clone, PartialEq, Debug)]
+pub enum EstimateError {
+    /// The profile has no counts of whole runs; what to do.
+    Profile(String),
+    /// A run failed.
+    Run(SimError),
+}
+
+impl ExactRuns<'_> {
+    /// Lanes that reuse the value at each user of a function.
+    fn count(&self, func: Func, cfg: &Cfg, graph: &ThreadGraph) -> Result<SecondaryMap<Vertex, u64>, SimError> {
+        let mut sum: SecondaryMap<Vertex, u64> = SecondaryMap::new();
+        for (kernel, settings) in self.kernels {
+            let counter = |program: &Program| ReuseCounter::new(self.module, program, &[(func, cfg, graph)]);
+            let (counter, simulation) = watch(self.module, *kernel, settings, self.machine, counter)?;
+            if let Some(counts) = counter.counts(simulation.program(), func) {
+                counts.iter().for_each(|(user, count)| sum[user] += count);
+            }
+        }
+        Ok(sum)
+    }
+}
+
 impl EstimateReport {
-    /// The report of a function from the edge profile that it declares.
+    /// The report of a function from the edge profile that it declares, and the exact count of the runs, if they are
+    /// given. Then the profile has to be one of these runs.
     ///
     /// # Errors
     ///
-    /// A message if the profile has no counts of whole runs.
+    /// If the profile has no counts of whole runs, or if a run fails.
     pub fn new(
         module: &Module,
-        func: Func,
+        id: Func,
         settings: &AnalysisSettings,
         profile: &'static str,
-    ) -> Result<EstimateReport, String> {
-        let func = &module.funcs[func];
+        runs: Option<&ExactRuns<'_>>,
+    ) -> Result<EstimateReport, EstimateError> {
+        let func = &module.funcs[id];
         let foundation = Foundation::compute(module, func, settings.vng_options());
         let graph = ValueNameGraph::build(&foundation);
-        let counts = EdgeCounts::declared(func, foundation.cfg()).map_err(|error| counts_error(func, &error))?;
+        let counts = EdgeCounts::declared(func, foundation.cfg())
+            .map_err(|error| EstimateError::Profile(counts_error(func, &error)))?;
         let ValueNameGraph { graph: threads, facts, .. } = &graph;
+        let exact = match runs {
+            Some(runs) => Some(runs.count(id, foundation.cfg(), threads).map_err(EstimateError::Run)?),
+            None => None,
+        };
+        let exact = exact.as_ref();
         let weighted = Weighted { cfg: foundation.cfg(), graph: threads, facts, counts: &counts };
         let estimates = estimate(weighted, settings.estimators());
         let names = Names { module, func, foundation: &foundation, graph: &graph };
@@ -203,14 +250,20 @@ impl EstimateReport {
             bounds: bounds.collect(),
             best: (sum(&|estimate| estimate.best().low), sum(&|estimate| estimate.best().high)),
             expected: estimates.iter().map(|estimate| estimate.expected).sum(),
-            exact: None,
+            exact: exact.map(|counts| counts.values().sum()),
             correlation: None,
             values: estimates
                 .iter()
                 .enumerate()
-                .map(|(id, estimate)| names.estimate(id, estimate, settings, seeds.next().unwrap_or_default()))
+                .map(|(id, estimate)| {
+                    let seeds = seeds.next().unwrap_or_default();
+                    ValueEstimateReport {
+                        exact: exact.map(|counts| estimate.value.users.iter().map(|&user| counts[user]).sum()),
+                        ..names.estimate(id, estimate, settings, seeds)
+                    }
+                })
                 .collect(),
-            instructions: names.users(weighted),
+            instructions: names.users(weighted, exact),
             remarks,
         })
     }
@@ -275,7 +328,7 @@ impl Names<'_, '_> {
     }
 
     /// The name of a user, over the registers before it.
-    fn of_user(&self, user: crate::vng::Vertex) -> String {
+    fn of_user(&self, user: Vertex) -> String {
         let index = self.graph.graph.seeds.iter().position(|&seed| seed == Some(user));
         let seed = index.map(|index| &self.graph.seeds[index]);
         seed.map_or_else(String::new, |seed| self.at(seed.name, seed.block, Some(seed.inst)))
@@ -309,7 +362,7 @@ impl Names<'_, '_> {
         }
     }
 
-    fn users(&self, weighted: Weighted<'_>) -> Vec<UserReport> {
+    fn users(&self, weighted: Weighted<'_>, exact: Option<&SecondaryMap<Vertex, u64>>) -> Vec<UserReport> {
         let ThreadGraph { vertices, .. } = weighted.graph;
         let Facts { available, .. } = weighted.facts;
         let users = estimate_users(weighted).into_iter().map(|(user, bounds, expected)| {
@@ -327,7 +380,7 @@ impl Names<'_, '_> {
                 availability: available[user].word(),
                 pre: pair(bounds),
                 expected,
-                exact: None,
+                exact: exact.map(|counts| counts[user]),
             }
         });
         users.collect()
@@ -340,13 +393,16 @@ impl Display for EstimateReport {
             true => format!("{low} of {users}"),
             false => format!("{low}–{high} of {users}"),
         };
-        writeln!(out, "{}: {} reused, expected {:.1}", self.kernel, interval(self.best, self.users), self.expected)?;
+        let exact = |exact: Option<u64>| exact.map_or_else(String::new, |count| format!(", exactly {count}"));
+        let best = interval(self.best, self.users);
+        writeln!(out, "{}: {best} reused, expected {:.1}{}", self.kernel, self.expected, exact(self.exact))?;
         for value in &self.values {
             let best = value
                 .bounds
                 .values()
                 .fold((value.definite, value.users), |best, &(low, high)| (best.0.max(low), best.1.min(high)));
-            writeln!(out, "  {:<24} {}, expected {:.1}", value.name, interval(best, value.users), value.expected)?;
+            let best = interval(best, value.users);
+            writeln!(out, "  {:<24} {best}, expected {:.1}{}", value.name, value.expected, exact(value.exact))?;
         }
         self.remarks.iter().try_for_each(|remark| writeln!(out, "  {}: {}", remark.rule, remark.message))
     }

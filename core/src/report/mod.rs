@@ -45,7 +45,7 @@ mod simulate;
 mod value_names;
 
 pub use crate::facade::find_kernel;
-pub use estimates::EstimateReport;
+pub use estimates::{EstimateError, EstimateReport, ExactRuns};
 pub use inspect::{InspectReport, InspectRequest};
 pub use optimize::{FactReport, OptimizeReport, PassReport, RemarkReport};
 pub use simulate::{

@@ -12,7 +12,7 @@ use crate::derive::launch_under;
 use crate::ir::{Block, Func, Function, Module, Type, Write};
 use crate::machine::Machine;
 use crate::profile::{Collector, Count, FunctionProfile, Profile, WarpCount, ZeroCount};
-use crate::sim::{BufferDump, ErrorKind, Progress, RunResult, Settings, SimError, Simulation};
+use crate::sim::{BufferDump, ErrorKind, Program, Progress, RunResult, Settings, SimError, Simulation, Watcher};
 
 /// Report of a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -181,14 +181,28 @@ pub fn measure(module: &Module, kernel: Func, settings: &Settings, machine: Mach
     Ok(collector.profile())
 }
 
+/// Runs a kernel to its end for a watcher, which is made for the decoded program; otherwise as [`simulate`].
+pub(super) fn watch<W: Watcher>(
+    module: &Module,
+    kernel: Func,
+    settings: &Settings,
+    machine: Machine,
+    watcher: impl FnOnce(&Program) -> W,
+) -> Result<(W, Simulation), SimError> {
+    let mut simulation = launch(module, kernel, settings, machine)?;
+    let mut watcher = watcher(simulation.program());
+    run_to_end(&mut simulation, &mut watcher)?;
+    Ok((watcher, simulation))
+}
+
 fn launch(module: &Module, kernel: Func, settings: &Settings, machine: Machine) -> Result<Simulation, SimError> {
     let func = &module.funcs[kernel];
     let launch = launch_under(module, func, settings);
     Simulation::new(module, kernel, &launch, settings, machine)
 }
 
-fn run_to_end(simulation: &mut Simulation, collector: &mut Collector) -> Result<(), SimError> {
-    while simulation.run_watched(u64::MAX, collector)? == Progress::Running {}
+fn run_to_end(simulation: &mut Simulation, mut watcher: &mut dyn Watcher) -> Result<(), SimError> {
+    while simulation.run_watched(u64::MAX, &mut watcher)? == Progress::Running {}
     Ok(())
 }
 
