@@ -40,8 +40,9 @@
 //! sim       the warp simulator                    journal   what happened and why
 //! ptx       PTX in and out                        view      a function with its analyses, computed when asked
 //! flow      dataflow: liveness, values, divergence query    demand-driven question propagation
-//! symbolic  affine names                          derive    launches for kernels that have none
-//! alias     which accesses may meet               profile   how often, and how often zero
+//! symbolic  affine names                          vng       values under many names, and their reuse
+//! alias     which accesses may meet               derive    launches for kernels that have none
+//! names     what is computed at a point           profile   how often, and how often zero
 //! verify    the invariants                        equivalence  do two programs leave the same memory
 //!                                                 pass      the passes, and the one list of them
 //!                                                 load      a text to a program, alike for page, shell and npm

@@ -1,5 +1,5 @@
-//! Claimed reuse against numbers: generated kernels run, and wherever a user is said to compute a value again, the number
-//! that it computes is the one that was carried there along the threads.
+//! Claimed reuse against numbers: generated kernels run, and wherever a user is said to compute a value again, the
+//! number that it computes is the one that was carried there along the threads.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -279,10 +279,29 @@ proptest! {
 #[test]
 fn many_numbers_are_compared() {
     // Two rounds of a loop load the same element.
-    let source = "kernel k(A: ptr.global, o: ptr.global restrict) {\nentry:\n    i = mov.s32 0\n    s = mov.s32 0\n    br head\nhead:\n    \
-                  x = ld.global.s32 A[i]\n    y = ld.global.s32 A[i + 1]\n    s = add.s32 s, x\n    s = add.s32 s, y\n    \
-                  i = add.s32 i, 1\n    more = setp.lt.s32 i, 10\n    br more, head, done\ndone:\n    st.global.s32 o[0], s\n    ret\n}\n\
-                  launch k {\n    block 1\n    A = buffer s32[16] iota\n    o = buffer s32[1] const 0\n}\n";
+    let source = "kernel k(A: ptr.global, o: ptr.global restrict) {
+entry:
+    i = mov.s32 0
+    s = mov.s32 0
+    br head
+head:
+    x = ld.global.s32 A[i]
+    y = ld.global.s32 A[i + 1]
+    s = add.s32 s, x
+    s = add.s32 s, y
+    i = add.s32 i, 1
+    more = setp.lt.s32 i, 10
+    br more, head, done
+done:
+    st.global.s32 o[0], s
+    ret
+}
+launch k {
+    block 1
+    A = buffer s32[16] iota
+    o = buffer s32[1] const 0
+}
+";
     let compared = check(source, VngOptions::default());
     assert_eq!(compared, Ok(9));
 }

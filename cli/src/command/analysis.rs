@@ -1,4 +1,4 @@
-//! What the commands of analyses share: the program, its functions, and the knobs.
+//! Program, functions and knobs of the commands that run analyses.
 
 use serde::Serialize;
 use warpscope_core::ir::{Func, Module};

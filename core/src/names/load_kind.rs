@@ -1,4 +1,4 @@
-//! What decides, with the address, about a loaded value.
+//! Kinds of loads: their properties that decide, with the address, about a loaded value.
 
 use crate::alias::AliasClass;
 use crate::ir::{Flags, Function, InstData, Op, Opcode, Operand, Type};

@@ -274,7 +274,7 @@ fn counts_error(func: &Function, error: &CountsError) -> String {
     let label = |block: &Block| &func.blocks[*block].name;
     match error {
         CountsError::NoProfile => format!(
-            "`{}` declares no edge profile: add `profile edge {{ a -> b: 10 }}`, or measure one with `--profile simulate`",
+            "`{}` has no edge profile: declare `profile edge {{ a -> b: 10 }}`, or measure with `--profile simulate`",
             func.name
         ),
         CountsError::Unbalanced { block, entered, left } => format!(

@@ -111,7 +111,7 @@ impl<N: Copy + Ord> Affine<N> {
         (self.terms.len() <= Affine::MAX_TERMS).then_some(())
     }
 
-    /// The same number modulo 2^width, with the least coefficients in absolute value.
+    /// The number modulo 2^width, with the least coefficients in absolute value.
     pub fn modulo(&self, width: u32) -> Affine<N> {
         let reduce = |number: i64| Extension::Sign.extend(number as u64, width);
         let terms = self.terms.iter().map(|&(atom, coefficient)| (atom, reduce(coefficient)));

@@ -68,9 +68,9 @@ pub enum Flow {
 /// An edge between vertices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThreadEdge {
-    /// Where the value comes from, or the reason why it comes from nowhere.
+    /// The vertex that the value comes from, or the reason why there is none.
     pub from: Result<Vertex, EndReason>,
-    /// Where it goes.
+    /// The vertex that it goes to.
     pub to: Vertex,
     /// Its place.
     pub flow: Flow,
@@ -126,7 +126,7 @@ pub struct GraphInput<'g, 'a> {
     pub threads: &'g Threads,
     /// Their synonyms.
     pub classes: &'g Classes,
-    /// What changes memory.
+    /// The changes of memory.
     pub memory: &'g Memory<'a>,
     /// Limit of vertices.
     pub vertices: usize,
@@ -377,7 +377,7 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 }
 
-/// What is above a gap inside a block.
+/// The upper end of a gap inside a block.
 #[derive(Clone, Copy)]
 enum Event {
     /// A use, generation or kill.

@@ -14,7 +14,7 @@ pub enum Kills {
     None,
     /// Calls, barriers and atomics.
     Calls,
-    /// What the alias analysis cannot exclude.
+    /// Writes that the alias analysis cannot exclude.
     #[default]
     Analysis,
     /// Calls, barriers, atomics, and every store that is not exactly the memory.
@@ -36,7 +36,7 @@ pub struct Memory<'a> {
     alias: AliasAnalysis<'a>,
     classes: &'a AliasClasses,
     kills: Kills,
-    /// By block, in the order of the text.
+    /// The changes of each block, in the order of the text.
     changes: Vec<Vec<Change>>,
 }
 

@@ -78,8 +78,8 @@ impl Classes {
         &self.members[class]
     }
 
-    /// Of the names of a class that hold before a place of a block, the one that holds from the earliest point on; no
-    /// constant.
+    /// The name of a class that holds from the earliest point on, of those that hold before a place of a block.
+    /// Constants are left out.
     pub fn first_name(
         &self,
         shape: Shape<'_>,

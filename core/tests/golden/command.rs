@@ -9,7 +9,7 @@ use warpscope_core::verify::check;
 use warpscope_core::{ptx, verify};
 use warpscope_testkit::laws;
 
-use crate::{Golden, analysis, optimisation, questions, simulation};
+use crate::{Golden, analysis, optimisation, questions, simulation, value_names};
 
 /// Does what the file asks for and gives what comes out.
 pub fn run(golden: &Golden) -> Result<String, Failed> {
@@ -30,6 +30,9 @@ pub fn run(golden: &Golden) -> Result<String, Failed> {
         "sim" => simulation::run(golden, &program(&golden.source)?),
         // What passes asked, and the answers.
         "questions" => questions::run(golden),
+        // Names, and how often values are computed again.
+        "vng" => value_names::names(golden, &program(&golden.source)?),
+        "estimate" => value_names::estimates(golden, &program(&golden.source)?),
         // What an analysis says of each function.
         _ => analysis::run(&golden.command, &program(&golden.source)?),
     }

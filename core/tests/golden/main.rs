@@ -19,6 +19,7 @@ mod command;
 mod optimisation;
 mod questions;
 mod simulation;
+mod value_names;
 
 use std::fs;
 use std::path::{Path, PathBuf};

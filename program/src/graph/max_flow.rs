@@ -62,7 +62,7 @@ struct Residual {
     heads: Vec<u32>,
     /// The arc in the other direction.
     opposite: Vec<u32>,
-    /// What can be pushed over each arc.
+    /// Amount that can still be pushed over each arc.
     residue: Vec<u64>,
 }
 

@@ -85,7 +85,8 @@ proptest! {
     fn cuts_are_the_least_and_the_greatest_minimum_cut(edges in networks(8, 24)) {
         let (source, sink) = (0, 1);
         let flow = network(&edges).max_flow(source, sink);
-        let sides = (0..1u32 << edges.0).map(|set| (0..edges.0).map(|node| set >> node & 1 == 1).collect::<Vec<bool>>());
+        let side = |set: u32| -> Vec<bool> { (0..edges.0).map(|node| set >> node & 1 == 1).collect() };
+        let sides = (0..1u32 << edges.0).map(side);
         let is_cut = |side: &Vec<bool>| side[source] && !side[sink];
         let is_minimal = |side: &Vec<bool>| capacity_of(&edges, side) == flow.value();
         let minimal: Vec<Vec<bool>> = sides.filter(is_cut).filter(is_minimal).collect();

@@ -1,0 +1,151 @@
+//! Value name graphs and estimates, each knob as a word: `// test: estimate vng.window=2 exact`.
+
+use std::fmt::Write;
+
+use libtest_mimic::Failed;
+use warpscope_core::derive;
+use warpscope_core::ir::{Func, Module};
+use warpscope_core::machine::Machine;
+use warpscope_core::pass::AnalysisSettings;
+use warpscope_core::profile::{self, Profile};
+use warpscope_core::report::{self, EstimateError, EstimateReport, ExactRuns, VngReport};
+use warpscope_core::sim::Settings;
+
+use crate::Golden;
+
+/// The names of each function and where its users' values come from.
+pub fn names(golden: &Golden, module: &Module) -> Result<String, Failed> {
+    let settings = settings(golden, &["vng"])?;
+    let mut text = String::new();
+    for func in module.funcs.keys() {
+        let report = VngReport::new(module, func, &settings);
+        let growth: Vec<String> = report.growth.iter().map(|growth| growth.names.to_string()).collect();
+        let separable = if report.separable { ", separable" } else { "" };
+        let _ = writeln!(
+            text,
+            "{}: {} registers; {} names in {} classes, {} splits{separable}; names for windows 1 to 4: {}",
+            report.kernel,
+            report.registers,
+            report.names,
+            report.classes,
+            report.splits,
+            growth.join(" ")
+        );
+        for seed in &report.seeds {
+            let constant = seed.constant.map_or_else(String::new, |constant| format!(" = {constant}"));
+            let available = seed.availability.unwrap_or("-");
+            let place = format!("{}.{}", seed.block, seed.index);
+            let name = &seed.name;
+            let _ = writeln!(text, "  {place:<10} {:<9} available {available:<4} {name}{constant}", seed.kind);
+        }
+        for value in &report.values {
+            let _ = writeln!(text, "  value {}", value.id);
+            for name in &value.names {
+                let from = name
+                    .from
+                    .iter()
+                    .map(|source| format!("{} in {}", source.name.as_deref().unwrap_or("nothing"), source.block));
+                let from: Vec<String> = from.collect();
+                let _ = writeln!(text, "    {} in {} from {}", name.name, name.block, from.join(", "));
+            }
+        }
+        report.remarks.iter().for_each(|remark| _ = writeln!(text, "  {}: {}", remark.rule, remark.message));
+    }
+    Ok(text)
+}
+
+/// The bounds of each function; `exact` runs its kernels, and takes the counts from there.
+pub fn estimates(golden: &Golden, module: &Module) -> Result<String, Failed> {
+    let settings = settings(golden, &["vng", "estimate"])?;
+    let mut module = module.clone();
+    let kernels: Vec<(Func, Settings)> = module.kernels().map(|kernel| (kernel, Settings::default())).collect();
+    let launched = module.clone();
+    let runs = golden.words.iter().any(|word| word == "exact").then(|| {
+        let mut launched = launched;
+        let ids: Vec<Func> = launched.kernels().collect();
+        derive::derive_launches(&mut launched, &ids);
+        launched
+    });
+    if let Some(launched) = &runs {
+        let mut measured = Profile::new();
+        for (kernel, settings) in &kernels {
+            let counts = report::measure(launched, *kernel, settings, Machine::default());
+            profile::add(&mut measured, &counts.map_err(|error| error.to_string())?);
+        }
+        profile::declare(&mut module, &measured);
+    }
+    let exact = runs.as_ref().map(|module| ExactRuns { module, kernels: &kernels, machine: Machine::default() });
+    let mut text = String::new();
+    for func in module.funcs.keys() {
+        match EstimateReport::new(&module, func, &settings, "declared", exact.as_ref()) {
+            Ok(report) => text.push_str(&estimate(&report)),
+            Err(EstimateError::Profile(message)) => _ = writeln!(text, "error: {message}"),
+            Err(EstimateError::Run(error)) => return Err(error.to_string().into()),
+        }
+    }
+    Ok(text)
+}
+
+fn estimate(report: &EstimateReport) -> String {
+    let exact = |exact: Option<u64>| exact.map_or_else(String::new, |count| format!(", exact {count}"));
+    let mut text = format!(
+        "{}: {} runs, {} users, definite {}, expected {:.4}{}\n",
+        report.kernel,
+        report.runs,
+        report.users,
+        report.definite,
+        report.expected,
+        exact(report.exact)
+    );
+    let interval = |(low, high): (u64, u64)| format!("{low}–{high}");
+    for (name, &bounds) in &report.bounds {
+        let _ = writeln!(text, "  {name:<5} {}", interval(bounds));
+    }
+    let _ = writeln!(text, "  best  {}", interval(report.best));
+    for value in &report.values {
+        let region = &value.region;
+        let _ = writeln!(
+            text,
+            "  value {} {}: {} users, definite {}, {} subregions, duplicated {} and {}",
+            value.id,
+            value.name,
+            value.users,
+            value.definite,
+            region.subregions,
+            region.duplicated[0],
+            region.duplicated[1]
+        );
+        for entry in &region.entries {
+            let sign = if entry.available { '+' } else { '−' };
+            let from = entry.from.as_deref().unwrap_or("nowhere");
+            let _ = writeln!(text, "    En{sign} {from} -> {} {}: {}", entry.to, entry.name, entry.count);
+        }
+        for exit in &region.exits {
+            let sign = if exit.needed { '+' } else { '−' };
+            let _ = writeln!(text, "    Ex{sign} {} -> {} {}: {}", exit.from, exit.to, exit.name, exit.count);
+        }
+    }
+    for user in &report.instructions {
+        let pre = interval(user.pre);
+        let place = format!("{}.{}", user.block, user.index);
+        let _ = writeln!(
+            text,
+            "  {place:<10} {:<4} {pre} of {}, expected {:.4}{} {}",
+            user.availability,
+            user.executions,
+            user.expected,
+            exact(user.exact),
+            user.name
+        );
+    }
+    report.remarks.iter().for_each(|remark| _ = writeln!(text, "  {}: {}", remark.rule, remark.message));
+    text
+}
+
+fn settings(golden: &Golden, analyses: &[&str]) -> Result<AnalysisSettings, Failed> {
+    let mut settings = AnalysisSettings::default();
+    for word in golden.words.iter().filter(|word| *word != "exact") {
+        settings.set(analyses, word)?;
+    }
+    Ok(settings)
+}
