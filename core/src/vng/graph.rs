@@ -8,8 +8,8 @@
 //! 1. Each user reads from the gap above it: the points of a block between two instructions that
 //!    concern its class, or between one and an end of the block.
 //! 2. Above a gap is the last instruction before it that uses or generates the class, may change
-//!    the memory of all its names, or defines an atom of all its names; else the start of the block
-//!    and the gaps at the ends of its predecessors.
+//!    the memory of all its names or an address of one, or defines an atom of all its names; else
+//!    the start of the block and the gaps at the ends of its predecessors.
 //! 3. At a definition, and along each edge into a block whose joins occur in all names, the class
 //!    is another one. Two classes may be one above: one gap then has two successors there.
 //! 4. Nothing is above generators and kills, nor above the first user: it generates.
@@ -318,13 +318,21 @@ impl<'g, 'a> Builder<'g, 'a> {
         kill.map(|change| (change.place, Event::Occurrence(VertexKind::Kill(change.inst)))).or(known)
     }
 
-    /// May a change give all names of a class that hold there another value?
+    /// May a change give all names of a class that hold there another value, or one of them another address? Then names
+    /// that were one value before it are not after it.
     fn is_killed(&self, block: Block, place: u32, class: Class, change: &super::memory::Change) -> bool {
         let GraphInput { shape, table, threads, classes, memory, .. } = self.input;
-        classes.members(class).iter().all(|&name| {
-            let holds = threads.of(name).is_some_and(|thread| thread.holds_at(shape, block, place));
-            !holds || memory.may_change(table, change, name)
-        })
+        let holds = |name: Name| threads.of(name).is_some_and(|thread| thread.holds_at(shape, block, place));
+        let mut holding = classes.members(class).iter().copied().filter(|&name| holds(name)).peekable();
+        let has_names = holding.peek().is_some();
+        let mut all_changed = true;
+        for name in holding {
+            if memory.may_change_address(table, change, name) {
+                return true;
+            }
+            all_changed &= memory.may_change(table, change, name);
+        }
+        has_names && all_changed
     }
 
     /// Adds the edges into a gap at the start of a block.

@@ -2,6 +2,9 @@
 
 use alloc::vec::Vec;
 
+use cranelift_entity::SecondaryMap;
+
+use super::seeds::{Role, Seed};
 use crate::alias::{Access, AliasAnalysis, AliasClasses, Effect, Moment, Relation};
 use crate::ir::{Block, Function, Inst, Op};
 use crate::names::{Expression, LoadKind, Name, NameTable};
@@ -36,13 +39,23 @@ pub struct Memory<'a> {
     alias: AliasAnalysis<'a>,
     classes: &'a AliasClasses,
     kills: Kills,
+    /// The name of the memory that each store writes, if it is a seed.
+    written: SecondaryMap<Inst, Option<Name>>,
     /// The changes of each block, in the order of the text.
     changes: Vec<Vec<Change>>,
 }
 
 impl<'a> Memory<'a> {
     /// The changes of a function's blocks.
-    pub fn new(func: &'a Function, alias: AliasAnalysis<'a>, classes: &'a AliasClasses, kills: Kills) -> Memory<'a> {
+    pub fn new(
+        func: &'a Function,
+        alias: AliasAnalysis<'a>,
+        classes: &'a AliasClasses,
+        seeds: &[Seed],
+        kills: Kills,
+    ) -> Memory<'a> {
+        let mut written = SecondaryMap::new();
+        seeds.iter().filter(|seed| seed.role == Role::Generator).for_each(|seed| written[seed.inst] = Some(seed.name));
         let mut changes: Vec<Vec<Change>> = Vec::new();
         changes.resize_with(func.blocks.len(), Vec::new);
         for block in func.block_order() {
@@ -61,7 +74,7 @@ impl<'a> Memory<'a> {
                 }
             }
         }
-        Memory { func, alias, classes, kills, changes }
+        Memory { func, alias, classes, kills, written, changes }
     }
 
     /// The changes in a block before a place, the last one first.
@@ -74,6 +87,8 @@ impl<'a> Memory<'a> {
     /// May a change give the memory that a name reads, at any level, another value?
     pub fn may_change(&self, table: &NameTable<'_>, change: &Change, name: Name) -> bool {
         match table.expression(name) {
+            // A store of just that memory changes it, whatever is taken of others.
+            Expression::Load { .. } if self.written[change.inst] == Some(name) => true,
             Expression::Load { kind, address } => {
                 self.may_write(table, change, kind, *address) || self.may_change(table, change, *address)
             }
@@ -85,6 +100,11 @@ impl<'a> Memory<'a> {
             Expression::Not(inner) => self.may_change(table, change, *inner),
             Expression::Constant { .. } | Expression::Special(_) | Expression::Value(_) => false,
         }
+    }
+
+    /// May a change give the address that a name reads from another value?
+    pub fn may_change_address(&self, table: &NameTable<'_>, change: &Change, name: Name) -> bool {
+        matches!(table.expression(name), Expression::Load { address, .. } if self.may_change(table, change, *address))
     }
 
     fn may_write(&self, table: &NameTable<'_>, change: &Change, kind: &LoadKind, address: Name) -> bool {

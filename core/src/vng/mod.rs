@@ -159,7 +159,7 @@ impl<'a> ValueNameGraph<'a> {
         let NamedThreads { names, seeds, guarded, threads } = NamedThreads::place(foundation);
         let classes = if options.synonyms { Classes::find(shape, &threads) } else { Classes::single(&threads) };
         let alias = AliasAnalysis::new(module, func, values, foundation.sums());
-        let memory = Memory::new(func, alias, alias_classes, options.kills);
+        let memory = Memory::new(func, alias, alias_classes, &seeds, options.kills);
         let input = GraphInput {
             shape,
             table: &names,
