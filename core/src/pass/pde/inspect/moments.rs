@@ -134,8 +134,8 @@ impl SinkReport<'_> {
                 marks.extend(under("q"));
                 let again = if clears.is_empty() { "" } else { " and false again where it has landed" };
                 let sentence = format!(
-                    "No predicate of the program separates the paths with the statement from the others. A new one, \
-                     `q`, is false at first, true where the statement was{again}."
+                    "No predicate tells these paths apart. A new one, `q`, is false at first, true where the statement \
+                     was{again}."
                 );
                 (sentence, marks)
             }
