@@ -14,6 +14,7 @@ mod programs;
 mod redundancy;
 mod report;
 mod simulator;
+mod value_names;
 
 /// Bytes of memory that the process has for itself.
 const KEPT_MEMORY: usize = 31 << 20;
@@ -27,6 +28,7 @@ fn main() {
     graphs::measure();
     networks::measure();
     programs::measure();
+    value_names::measure();
     examples::measure();
     redundancy::measure();
     simulator::measure();

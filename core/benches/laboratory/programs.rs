@@ -176,7 +176,7 @@ fn for_each_input(work: &str, mut visit: impl FnMut(&str, &str, &Inputs)) {
 }
 
 /// As [`for_each_input`], for a pass: `visit` gives its nanoseconds an instruction, and their growth is measured.
-fn for_each_pass_input(work: &str, mut visit: impl FnMut(&str, &Inputs) -> f64) {
+pub fn for_each_pass_input(work: &str, mut visit: impl FnMut(&str, &Inputs) -> f64) {
     for kind in PROGRAMS {
         let name = format!("{work}, {kind}");
         if !report::turn(&name) {
@@ -193,6 +193,12 @@ fn for_each_pass_input(work: &str, mut visit: impl FnMut(&str, &Inputs) -> f64) 
 /// Measures a pass with a trace of that kind. Returns its nanoseconds an instruction.
 fn run<T: Trace>(pass: &PassEntry, name: &str, size: usize, inputs: &Inputs, trace: impl Fn(Func) -> T) -> f64 {
     run_set(pass, name, size, inputs, &settings(pass), trace)
+}
+
+/// The time of a pass of that name, in nanoseconds an instruction.
+pub fn time_of(pass: &str, name: &str, inputs: &Inputs) -> f64 {
+    let pass = PASSES.iter().find(|known| known.info.name == pass).expect("the list knows it");
+    run(pass, name, inputs.size, inputs, |_| NoTrace)
 }
 
 /// Runs a pass with knobs that are set. Returns its nanoseconds an instruction.

@@ -70,7 +70,7 @@ impl<'a> AffineNames<'a> {
     /// Creates the sums modulo 2^width, in which arithmetic of that width may overflow. Sums of narrower registers are
     /// exact, as before. The coefficients are not reduced; see [`Affine::modulo`].
     pub fn modulo(self, width: u32) -> AffineNames<'a> {
-        AffineNames { width, known: None, ..self }
+        AffineNames { width, known: self.known.filter(|_| width == self.width), ..self }
     }
 
     /// Reuses sums computed before under the same names.

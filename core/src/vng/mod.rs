@@ -26,7 +26,7 @@ use crate::flow::Values;
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Module};
 use crate::names::{Name, NameLimits, NameTable};
-use crate::symbolic::{AffineNames, Overflow};
+use crate::symbolic::{AffineNames, KnownSums, Overflow};
 use graph::GraphInput;
 use threads::ThreadPlacer;
 
@@ -78,6 +78,7 @@ pub struct Foundation<'m> {
     dominators: Dominators,
     values: Values,
     alias_classes: AliasClasses,
+    known_sums: KnownSums,
 }
 
 impl<'m> Foundation<'m> {
@@ -86,9 +87,10 @@ impl<'m> Foundation<'m> {
         let cfg = Cfg::compute(func);
         let dominators = Dominators::compute(&cfg);
         let values = Values::compute(func, &cfg, &dominators);
-        let sums = AffineNames::new(func, &values, options.overflow);
+        let known_sums = KnownSums::default();
+        let sums = AffineNames::new(func, &values, options.overflow).remembering(&known_sums);
         let alias_classes = AliasClasses::compute(AliasAnalysis::new(module, func, &values, sums));
-        Foundation { module, func, options, cfg, dominators, values, alias_classes }
+        Foundation { module, func, options, cfg, dominators, values, alias_classes, known_sums }
     }
 
     /// The function's graph.
@@ -108,7 +110,7 @@ impl<'m> Foundation<'m> {
     }
 
     fn sums(&self) -> AffineNames<'_> {
-        AffineNames::new(self.func, &self.values, self.options.overflow)
+        AffineNames::new(self.func, &self.values, self.options.overflow).remembering(&self.known_sums)
     }
 }
 
