@@ -274,7 +274,8 @@ impl Reassociation {
         }
         let (tree, outcome) = forest.settle(root);
         let is_too_large = matches!(outcome, Outcome::Refused(Refusal::TooLarge));
-        let has_products = !is_too_large && forest.has_products(&tree);
+        let products = if is_too_large { 0 } else { forest.count_products(&tree) };
+        let has_products = products > 1;
         if has_products {
             forest.disown(&tree);
             if self.factor(view, block, root, effects) {
@@ -294,9 +295,11 @@ impl Reassociation {
             Outcome::Rebuilt(leaves) => {
                 effects.is_changed = true;
                 // Results that canceled leaves read may be part of other trees now. A sum may have
-                // products with other factors, or products where there was a subtraction.
-                let is_factor = tree.opcode.op == Op::Mul && self.uses.op_read_once(root.into()).is_some();
-                effects.may_find_more |= leaves.len() < tree.leaves.len() || has_products || is_factor;
+                // products with other factors, or products where there was a subtraction. A factor
+                // or a sum with a product may be part of a sum that was visited before.
+                let is_read_once = self.uses.op_read_once(root.into()).is_some();
+                let is_part = is_read_once && (tree.opcode.op == Op::Mul || products > 0);
+                effects.may_find_more |= leaves.len() < tree.leaves.len() || has_products || is_part;
                 let mut forest = self.forest(view.func(), Kind::Trees);
                 Rebuilding::new(&mut forest, &tree, &leaves).apply(view, block, &self.ranks);
             }

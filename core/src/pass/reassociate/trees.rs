@@ -241,8 +241,8 @@ impl Forest<'_> {
         matches!(data.op, Some(Op::Mad | Op::Fma)) && matches!(added, Some(Op::Add | Op::Mul | Op::Mad | Op::Fma))
     }
 
-    /// True if the leaves of a sum may contain several products.
-    pub fn has_products(&self, tree: &Tree) -> bool {
+    /// Number of products that the leaves of a sum may contain; 0 for other trees.
+    pub fn count_products(&self, tree: &Tree) -> usize {
         let products = |leaf: &Leaf| match self.uses.op_read_once(leaf.definition) {
             Some(Op::Mul) => 1,
             Some(Op::Mad | Op::Fma) => {
@@ -250,7 +250,7 @@ impl Forest<'_> {
             }
             _ => 0,
         };
-        tree.opcode.op == Op::Add && tree.leaves.iter().map(products).sum::<usize>() > 1
+        if tree.opcode.op == Op::Add { tree.leaves.iter().map(products).sum() } else { 0 }
     }
 
     /// Finds the tree of a root, which then owns its nodes, and what becomes of the tree.
