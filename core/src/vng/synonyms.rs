@@ -221,7 +221,11 @@ impl Comparison<'_> {
     fn add_dependences(&mut self, pair: u32) {
         let (first, second) = self.pairs[pair as usize].names;
         let threads = self.threads;
-        let (Some(a), Some(b)) = (threads.of(first), threads.of(second)) else { return };
+        let (Some(a), Some(b)) = (threads.of(first), threads.of(second)) else {
+            // Without a thread nothing is known above.
+            self.pairs[pair as usize].differ = true;
+            return;
+        };
         // The later definition is above both names' other ones.
         let (moves_first, moves_second) = (a.latest >= b.latest, b.latest >= a.latest);
         let above = |name: Name, thread: &'_ super::threads::Thread, moves: bool, edge: usize| match &thread.above {

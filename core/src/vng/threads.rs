@@ -55,7 +55,8 @@ pub enum Above {
     Value(Value),
     /// Nothing above is available.
     End(EndReason),
-    /// Joins of this block occur: a name for each edge into it, parallel to [`Shape::edges_into`].
+    /// Joins of this block occur: a name for each edge into it, parallel to [`Shape::edges_into`], and at the
+    /// function's entry one end more.
     Join(Block, SmallVec<[Result<Name, EndReason>; 2]>),
     /// Before this load of an atom.
     Load(Inst, Name),
@@ -171,7 +172,8 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
         seeds.for_each(|name| self.work[0].push_back(name));
         for cost in 0..self.work.len() {
             while let Some(name) = self.work[cost].pop_front() {
-                if self.threads.threads[name].is_none() {
+                let has_room = self.threads.placed.len() < self.limits.names;
+                if self.threads.threads[name].is_none() && has_room {
                     let cost = cost as u32;
                     let latest = self.latest(name);
                     let above = self.above(name, latest.map(|(_, value)| value), cost);
@@ -225,7 +227,11 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
             let before = self.table.replace(name, &replacements).ok_or(EndReason::Language)?;
             self.enqueue(before, cost).then_some(before).ok_or(EndReason::Limit)
         });
-        Above::Join(block, along.collect())
+        let mut along: SmallVec<[Result<Name, EndReason>; 2]> = along.collect();
+        if cfg.is_entry(block) {
+            along.push(Err(EndReason::Entry));
+        }
+        Above::Join(block, along)
     }
 
     /// Queues a name, unless there are too many.
