@@ -20,6 +20,7 @@
 //! Source: R. Bodík, Path-sensitive value-flow optimizations of programs, 1999, sections 2.3.4 and
 //! 3.1.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use cranelift_entity::{PrimaryMap, entity_impl};
@@ -160,13 +161,13 @@ struct Builder<'g, 'a> {
     /// At-hand constants on edges.
     constants: HashMap<(Edge, Class), Vertex>,
     /// Uses, generations and splits of each class in each block, in order.
-    occurrences: HashMap<(Class, Block), Vec<Occurrence>>,
+    occurrences: BTreeMap<(Class, Block), Vec<Occurrence>>,
     work: Vec<Vertex>,
 }
 
 impl<'g, 'a> Builder<'g, 'a> {
     fn new(input: GraphInput<'g, 'a>) -> Builder<'g, 'a> {
-        let mut occurrences: HashMap<(Class, Block), Vec<Occurrence>> = HashMap::new();
+        let mut occurrences: BTreeMap<(Class, Block), Vec<Occurrence>> = BTreeMap::new();
         for seed in input.seeds {
             let kind = match seed.role {
                 Role::User => VertexKind::User(seed.inst),
