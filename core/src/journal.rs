@@ -10,7 +10,8 @@
 //! forward, going back and seeking are one operation ([`Journal::advance`] and [`Journal::retreat`]).
 //!
 //! Between these are details: steps of the value table that a pass works with
-//! ([`Journal::moments`]), or of the questions that it asks ([`Journal::inquiries`]).
+//! ([`Journal::moments`]), of the questions that it asks ([`Journal::inquiries`]), or of an
+//! analysis's value name graph ([`Journal::value_events`]).
 //!
 //! Bounds: at most [`MAX_MISSED`] refusals are kept, and the journal says how many were dropped; at
 //! most [`MAX_DETAILS`] details are kept. Rewrites are always kept, since replay needs them; every
@@ -21,12 +22,14 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::ir::{Func, Module};
-use crate::trace::{self, Edit, QuestionEvent, Remark, RemarkKind, TableEvent, Topic, Trace, apply_all, undo_all};
+use crate::trace::{
+    self, Edit, QuestionEvent, Remark, RemarkKind, TableEvent, Topic, Trace, ValueEvent, apply_all, undo_all,
+};
 
 /// Refusals kept in one journal.
 pub const MAX_MISSED: usize = 100_000;
 
-/// Steps of value tables and of questions kept in one journal.
+/// Steps of value tables, questions and value name graphs kept in one journal.
 pub const MAX_DETAILS: usize = 100_000;
 
 /// One thing that happened.
@@ -58,7 +61,7 @@ pub struct PassEvents {
     pub end: usize,
 }
 
-/// A step of a table or of a question.
+/// A step of a table, a question or a value name graph.
 #[derive(Clone, PartialEq, Debug)]
 struct Detail {
     pass: usize,
@@ -164,6 +167,14 @@ impl Journal {
         moments
     }
 
+    /// Steps of value name graphs, of the k-th entry of the journal.
+    pub fn value_events(&self, pass: usize) -> impl Iterator<Item = &ValueEvent> {
+        self.details_of(pass).iter().filter_map(|detail| match &detail.event {
+            trace::Event::Value(event) => Some(event),
+            _ => None,
+        })
+    }
+
     /// The moments of the k-th pass in a function, in order: the index of each rewrite or refusal, and none for each
     /// detail between them. Empty for a pass without details there.
     pub fn moment_events(&self, pass: usize, func: Func) -> Vec<Option<usize>> {
@@ -252,7 +263,7 @@ impl Trace for Journal {
                 self.dropped += usize::from(!has_room);
                 has_room
             }
-            Topic::Table | Topic::Question => self.has_room(),
+            Topic::Table | Topic::Question | Topic::Value => self.has_room(),
         }
     }
 
@@ -260,7 +271,7 @@ impl Trace for Journal {
         match event {
             trace::Event::Rewrite(remark, edits) => self.push(remark, edits),
             trace::Event::Missed(remark) => self.push(remark, Vec::new()),
-            event @ (trace::Event::Table(_) | trace::Event::Question(_)) => self.push_detail(event),
+            event => self.push_detail(event),
         }
     }
 }

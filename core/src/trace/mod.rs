@@ -4,7 +4,8 @@
 //! edit     Rewrite(remark, edits)    a change and its reason        ┐
 //!          Missed(remark)            a refused opportunity          │──▶ Trace: the journal, or nothing
 //! passes   Table(event)              a step of a value table        │
-//! query    Question(event)           a step of a question           ┘
+//! query    Question(event)           a step of a question           │
+//! vng      Value(event)              a step of a value's name       ┘
 //! ```
 //!
 //! A door asks the trace first whether an event is wanted ([`Trace::wants`]), so that remarks and
@@ -15,6 +16,7 @@ mod edit;
 mod questions;
 mod remark;
 mod table;
+mod values;
 
 use alloc::vec::Vec;
 
@@ -22,6 +24,7 @@ pub use edit::{Edit, Place, Touched, apply_all, undo_all};
 pub use questions::{Answer, Query, QuestionEvent, QuestionId};
 pub use remark::{Fact, Remark, RemarkKind, sentence};
 pub use table::{Holder, TableEvent};
+pub use values::{FactKind, NameEnd, ValueEvent};
 
 /// One thing that a door reports.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,6 +37,8 @@ pub enum Event {
     Table(TableEvent),
     /// A step of a question.
     Question(QuestionEvent),
+    /// A step of a value name graph.
+    Value(ValueEvent),
 }
 
 /// Kinds of events, which a trace may want or not.
@@ -45,6 +50,8 @@ pub enum Topic {
     Table,
     /// Steps of questions.
     Question,
+    /// Steps of value name graphs.
+    Value,
 }
 
 /// The receiver of events.

@@ -24,8 +24,10 @@ use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
+use super::events::tell;
 use super::graph::{Flow, ThreadGraph, Vertex, VertexKind};
 use crate::graph::Cfg;
+use crate::trace::{FactKind, Trace, ValueEvent};
 
 /// A fact about all ways to or from a point. Two bits, "on some way yes" and "on some way no".
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -106,10 +108,10 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The facts of a graph.
-    pub fn compute(cfg: &Cfg, graph: &ThreadGraph) -> Facts {
-        let available = available(graph);
-        let (anticipated, users) = backward(cfg, graph);
+    /// The facts of a graph, with an event for each change of one.
+    pub fn compute(cfg: &Cfg, graph: &ThreadGraph, trace: &mut dyn Trace) -> Facts {
+        let available = available(graph, trace);
+        let (anticipated, users) = backward(cfg, graph, trace);
         Facts { available, anticipated, users }
     }
 
@@ -131,7 +133,7 @@ fn output(graph: &ThreadGraph, available: &SecondaryMap<Vertex, Fact>, vertex: V
     }
 }
 
-fn available(graph: &ThreadGraph) -> SecondaryMap<Vertex, Fact> {
+fn available(graph: &ThreadGraph, trace: &mut dyn Trace) -> SecondaryMap<Vertex, Fact> {
     let mut available: SecondaryMap<Vertex, Fact> = SecondaryMap::new();
     let mut work: Vec<Vertex> = Vec::new();
     for edge in &graph.edges {
@@ -141,6 +143,7 @@ fn available(graph: &ThreadGraph) -> SecondaryMap<Vertex, Fact> {
         };
         if fact != Fact::UNKNOWN && available[edge.to].meet(fact) != available[edge.to] {
             available[edge.to] = available[edge.to].meet(fact);
+            tell_fact(trace, FactKind::Available, edge.to, available[edge.to]);
             work.push(edge.to);
         }
     }
@@ -153,6 +156,7 @@ fn available(graph: &ThreadGraph) -> SecondaryMap<Vertex, Fact> {
             let to = graph.edges[edge as usize].to;
             if available[to].meet(fact) != available[to] {
                 available[to] = available[to].meet(fact);
+                tell_fact(trace, FactKind::Available, to, available[to]);
                 work.push(to);
             }
         }
@@ -174,8 +178,17 @@ pub fn ways_out(cfg: &Cfg, graph: &ThreadGraph, vertex: Vertex) -> Vec<(Flow, Sm
     }
 }
 
+/// Records that a fact about a vertex has changed.
+fn tell_fact(trace: &mut dyn Trace, kind: FactKind, vertex: Vertex, fact: Fact) {
+    tell(trace, || ValueEvent::Fact { vertex: vertex.as_u32(), kind, answer: fact.word() });
+}
+
 /// Anticipation, and numbers of users.
-fn backward(cfg: &Cfg, graph: &ThreadGraph) -> (SecondaryMap<Vertex, Fact>, SecondaryMap<Vertex, Users>) {
+fn backward(
+    cfg: &Cfg,
+    graph: &ThreadGraph,
+    trace: &mut dyn Trace,
+) -> (SecondaryMap<Vertex, Fact>, SecondaryMap<Vertex, Users>) {
     let mut anticipated: SecondaryMap<Vertex, Fact> = SecondaryMap::new();
     let mut users: SecondaryMap<Vertex, Users> = SecondaryMap::new();
     let mut work: VecDeque<Vertex> = VecDeque::new();
@@ -205,6 +218,9 @@ fn backward(cfg: &Cfg, graph: &ThreadGraph) -> (SecondaryMap<Vertex, Fact>, Seco
             }
             let (fact, number) = (fact.meet(anticipated[vertex]), number.meet(users[vertex]));
             if (fact, number) != (anticipated[vertex], users[vertex]) {
+                if fact != anticipated[vertex] {
+                    tell_fact(trace, FactKind::Anticipated, vertex, fact);
+                }
                 (anticipated[vertex], users[vertex]) = (fact, number);
                 let before =
                     graph.vertices[vertex].incoming.iter().filter_map(|&edge| graph.edges[edge as usize].from.ok());

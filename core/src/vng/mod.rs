@@ -2,6 +2,7 @@
 
 mod analysis;
 mod components;
+mod events;
 mod graph;
 mod memory;
 mod seeds;
@@ -27,6 +28,7 @@ use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Module};
 use crate::names::{Name, NameLimits, NameTable};
 use crate::symbolic::{AffineNames, KnownSums, Overflow};
+use crate::trace::{NoTrace, Trace};
 use graph::GraphInput;
 use threads::ThreadPlacer;
 
@@ -141,14 +143,16 @@ struct NamedThreads<'a> {
 }
 
 impl<'a> NamedThreads<'a> {
-    fn place(foundation: &'a Foundation<'_>) -> NamedThreads<'a> {
+    fn place(foundation: &'a Foundation<'_>, trace: &mut dyn Trace) -> NamedThreads<'a> {
         let Foundation { func, options, cfg, values, alias_classes, .. } = foundation;
         let limits = NameLimits { depth: options.depth, dereferences: options.dereferences };
         let mut names = NameTable::new(func, values, foundation.sums(), alias_classes, limits);
         let (seeds, guarded) = seeds::collect(func, cfg.reverse_postorder(), values, &mut names, options.seeds);
+        events::tell_seeds(&seeds, trace);
         let limits = ThreadLimits { window: options.window, names: options.names };
         let roots = seeds.iter().flat_map(|seed| core::iter::once(seed.name).chain(seed.elements.iter().copied()));
         let threads = ThreadPlacer::new(foundation.shape(), &mut names, limits).place(roots);
+        events::tell_threads(foundation.shape(), &threads, trace);
         NamedThreads { names, seeds, guarded, threads }
     }
 }
@@ -156,10 +160,19 @@ impl<'a> NamedThreads<'a> {
 impl<'a> ValueNameGraph<'a> {
     /// The graph of a function.
     pub fn build(foundation: &'a Foundation<'_>) -> ValueNameGraph<'a> {
+        ValueNameGraph::build_traced(foundation, &mut NoTrace)
+    }
+
+    /// The graph of a function, with an event for each step.
+    pub fn build_traced(foundation: &'a Foundation<'_>, trace: &mut dyn Trace) -> ValueNameGraph<'a> {
         let Foundation { module, func, options, cfg, values, alias_classes, .. } = foundation;
         let shape = foundation.shape();
-        let NamedThreads { names, seeds, guarded, threads } = NamedThreads::place(foundation);
-        let classes = if options.synonyms { Classes::find(shape, &threads) } else { Classes::single(&threads) };
+        let NamedThreads { names, seeds, guarded, threads } = NamedThreads::place(foundation, trace);
+        let classes = match options.synonyms {
+            true => Classes::find(shape, &threads, trace),
+            false => Classes::single(&threads),
+        };
+        events::tell_classes(&classes, trace);
         let alias = AliasAnalysis::new(module, func, values, foundation.sums());
         let memory = Memory::new(func, alias, alias_classes, &seeds, options.kills);
         let input = GraphInput {
@@ -172,13 +185,13 @@ impl<'a> ValueNameGraph<'a> {
             vertices: options.vertices,
         };
         let graph = ThreadGraph::build(input);
-        let facts = Facts::compute(cfg, &graph);
+        let facts = Facts::compute(cfg, &graph, trace);
         ValueNameGraph { names, seeds, guarded, threads, classes, graph, facts }
     }
 
     /// Number of names that are placed in a function.
     pub fn placed_names(foundation: &Foundation<'_>) -> usize {
-        NamedThreads::place(foundation).threads.names().len()
+        NamedThreads::place(foundation, &mut NoTrace).threads.names().len()
     }
 
     /// Seeds whose threads end at the limit of names.

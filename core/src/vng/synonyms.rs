@@ -30,9 +30,11 @@ use alloc::vec::Vec;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
 use hashbrown::HashMap;
 
+use super::events::tell;
 use super::threads::{Above, Latest, Shape, Threads};
 use crate::ir::Block;
 use crate::names::Name;
+use crate::trace::{Trace, ValueEvent};
 
 /// Pairs of names that are compared.
 pub const MAX_PAIRS: usize = 1 << 22;
@@ -58,13 +60,13 @@ impl Classes {
         classes
     }
 
-    /// The classes of names that are equal on every way back.
-    pub fn find(shape: Shape<'_>, threads: &Threads) -> Classes {
+    /// The classes of names that are equal on every way back, with an event for each pair that is found to differ.
+    pub fn find(shape: Shape<'_>, threads: &Threads, trace: &mut dyn Trace) -> Classes {
         let mut comparison = Comparison { shape, threads, numbers: HashMap::new(), pairs: Vec::new() };
         if !comparison.add_groups() {
             return Classes { is_limited: true, ..Classes::single(threads) };
         }
-        comparison.push_differences();
+        comparison.push_differences(trace);
         comparison.classes()
     }
 
@@ -250,12 +252,17 @@ impl Comparison<'_> {
     }
 
     /// Marks the pairs that depend on pairs that differ.
-    fn push_differences(&mut self) {
+    fn push_differences(&mut self, trace: &mut dyn Trace) {
         let mut work: Vec<u32> =
             (0..self.pairs.len() as u32).filter(|&pair| self.pairs[pair as usize].differ).collect();
+        for &pair in &work {
+            tell(trace, || ValueEvent::Apart { names: self.pairs[pair as usize].names, because: None });
+        }
         while let Some(pair) = work.pop() {
             for dependent in core::mem::take(&mut self.pairs[pair as usize].dependents) {
                 if !core::mem::replace(&mut self.pairs[dependent as usize].differ, true) {
+                    let because = Some(self.pairs[pair as usize].names);
+                    tell(trace, || ValueEvent::Apart { names: self.pairs[dependent as usize].names, because });
                     work.push(dependent);
                 }
             }
