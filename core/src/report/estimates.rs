@@ -10,7 +10,7 @@ use cranelift_entity::SecondaryMap;
 use serde::Serialize;
 
 use super::simulate::watch;
-use super::value_names::{Names, NoteReport, notes};
+use super::value_names::{NoteReport, notes};
 use crate::graph::Cfg;
 use crate::ir::{Block, Func, Function, Module};
 use crate::machine::Machine;
@@ -19,7 +19,7 @@ use crate::profile::estimate::{
     CountsError, Crossing, EdgeCounts, Estimate, Interval, MAX_SPLITS, ReuseCounter, Weighted, estimate, estimate_users,
 };
 use crate::sim::{Program, Settings, SimError};
-use crate::vng::{Facts, Foundation, ThreadGraph, ValueNameGraph, Vertex, VertexKind};
+use crate::vng::{Facts, Foundation, Names, ThreadGraph, ValueNameGraph, Vertex, VertexKind};
 
 /// Report of the estimates of a function.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -7,12 +7,12 @@ use alloc::vec::Vec;
 use core::fmt::{self, Display, Formatter};
 use serde::Serialize;
 
-use crate::flow::Value;
-use crate::ir::{Block, Func, Function, Inst, Module, Reg};
-use crate::names::{Name, NameText};
+use crate::ir::{Block, Func, Function, Module, Reg};
 use crate::pass::AnalysisSettings;
 use crate::text::instruction_text;
-use crate::vng::{Components, Flow, Foundation, Role, Seed, ValueNameGraph, Vertex, VertexKind, VngOptions, ways_out};
+use crate::vng::{
+    Components, Flow, Foundation, Names, Role, Seed, ValueNameGraph, Vertex, VertexKind, VngOptions, ways_out,
+};
 
 /// Windows for which names are counted.
 const GROWTH: [u32; 4] = [1, 2, 3, 4];
@@ -124,51 +124,6 @@ pub struct NoteReport {
     pub rule: &'static str,
     /// The sentence.
     pub message: String,
-}
-
-/// Writes the names of a graph at points of its function.
-pub(super) struct Names<'g, 'a> {
-    pub module: &'g Module,
-    pub func: &'g Function,
-    pub foundation: &'g Foundation<'a>,
-    pub graph: &'g ValueNameGraph<'g>,
-}
-
-impl Names<'_, '_> {
-    pub fn label(&self, block: Block) -> String {
-        self.func.blocks[block].name.clone()
-    }
-
-    /// A name over the registers before an instruction, or before the end of a block.
-    pub fn at(&self, name: Name, block: Block, before: Option<Inst>) -> String {
-        let values = self.foundation.values();
-        let register = |value: Value| {
-            let reg = values.reg(value);
-            let held = match before {
-                Some(inst) => values.before(self.func, inst, reg),
-                None => values.at_end(block, reg),
-            };
-            let name = &self.func.regs[reg].name;
-            match held == Some(value) {
-                true => name.clone(),
-                false => {
-                    let made = values.block(self.func, value).map_or("entry", |block| &self.func.blocks[block].name);
-                    format!("{name}@{made}")
-                }
-            }
-        };
-        NameText { table: &self.graph.names, module: self.module, register: &register }.text(name)
-    }
-
-    /// The name of a class at a vertex: of those that hold there, the one that holds from the earliest point on.
-    pub fn of_vertex(&self, vertex: Vertex) -> String {
-        let data = &self.graph.graph.vertices[vertex];
-        let first = self.func.block_insts(data.block).nth(data.place as usize);
-        let ValueNameGraph { classes, threads, .. } = self.graph;
-        let name = classes.first_name(self.foundation.shape(), threads, data.class, (data.block, data.place));
-        let name = name.map(|(name, _)| name).or_else(|| classes.members(data.class).first().copied());
-        name.map_or_else(String::new, |name| self.at(name, data.block, first))
-    }
 }
 
 /// Names for each window, in a function.

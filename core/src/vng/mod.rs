@@ -7,6 +7,7 @@ mod graph;
 mod memory;
 mod seeds;
 mod synonyms;
+mod text;
 mod threads;
 
 pub use analysis::{Fact, Facts, Users, ways_out};
@@ -15,6 +16,7 @@ pub use graph::{Flow, ThreadEdge, ThreadGraph, Vertex, VertexData, VertexKind};
 pub use memory::{Kills, Memory};
 pub use seeds::{Role, Seed, Seeds};
 pub use synonyms::{Class, Classes};
+pub use text::Names;
 pub use threads::{Above, EndReason, Shape, Thread, ThreadLimits, Threads};
 
 use alloc::collections::BTreeSet;
