@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use warpscope_core::ir::{Func, Module};
+use warpscope_core::journal::MAX_DETAILS;
 use warpscope_core::pass::AnalysisSettings;
+use warpscope_core::report::ValueEvents;
 
 use crate::failure::Failure;
 use crate::output;
@@ -70,4 +72,15 @@ impl AnalysisOptions {
             (false, ..) => output::text(&reports.iter().map(text).collect::<String>()),
         }
     }
+}
+
+/// Prints the events of functions as lines of JSON.
+pub fn print_events(functions: impl Iterator<Item = ValueEvents>) -> Result<(), Failure> {
+    for ValueEvents { events, is_cut } in functions {
+        events.iter().try_for_each(output::json)?;
+        if is_cut {
+            output::notice(&format!("note: the first {MAX_DETAILS} steps are kept; later ones are left out\n"));
+        }
+    }
+    Ok(())
 }

@@ -42,6 +42,7 @@ mod estimates;
 mod inspect;
 mod optimize;
 mod simulate;
+mod value_events;
 mod value_names;
 
 pub use crate::facade::find_kernel;
@@ -52,4 +53,5 @@ pub use simulate::{
     BlockReport, DUMP_LIMIT, EdgeReport, Element, JointReport, PathReport, ProfileReport, SimulateReport, Wanted,
     WriteReport, ZeroReport, measure, simulate,
 };
+pub use value_events::{ValueEventReport, ValueEvents};
 pub use value_names::VngReport;

@@ -11,17 +11,17 @@ use warpscope_core::vng::{Flow, Foundation, ThreadGraph, ValueNameGraph, VertexK
 const GRAPHS: u64 = 20_000;
 
 /// Numbers that look random and are always the same.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % bound
     }
 }
 
 /// A program of a few blocks that load, store, and give `j` another value.
-fn program(random: &mut Random, has_names: bool) -> (String, usize) {
+pub(super) fn program(random: &mut Random, has_names: bool) -> (String, usize) {
     let blocks = 3 + random.below(8);
     let mut text =
         String::from("kernel q(c: pred, i: s32, k: s32, A: ptr.global) {\nstart:\n    j = mov.s32 i\n    br b0\n");
@@ -57,7 +57,7 @@ fn program(random: &mut Random, has_names: bool) -> (String, usize) {
 }
 
 /// Edges of a random run; None if it does not end soon.
-fn run(cfg: &Cfg, entry: Block, random: &mut Random) -> Option<Vec<Edge>> {
+pub(super) fn run(cfg: &Cfg, entry: Block, random: &mut Random) -> Option<Vec<Edge>> {
     let (mut edges, mut at) = (Vec::new(), entry);
     while edges.len() < 60 {
         let out: Vec<Edge> = cfg.out_edges(at).collect();
@@ -72,7 +72,7 @@ fn run(cfg: &Cfg, entry: Block, random: &mut Random) -> Option<Vec<Edge>> {
 }
 
 /// Reuse along a run: one bit for each vertex is carried along the threads.
-fn reuse(graph: &ThreadGraph, cfg: &Cfg, entry: Block, run: &[Edge]) -> u64 {
+pub(super) fn reuse(graph: &ThreadGraph, cfg: &Cfg, entry: Block, run: &[Edge]) -> u64 {
     let mut order: Vec<_> = graph.vertices.keys().collect();
     let is_gap = |vertex| graph.vertices[vertex].kind == VertexKind::Pass;
     // A gap begins where the instruction before it ends.
