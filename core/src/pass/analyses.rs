@@ -22,9 +22,6 @@ pub struct AnalysisInfo {
     pub knobs: &'static [Knob],
 }
 
-/// Reads counts of edges.
-const FROM_EDGES: &str = "edges";
-
 /// All analyses.
 pub const ANALYSES: [AnalysisInfo; 2] = [
     AnalysisInfo {
@@ -90,8 +87,8 @@ pub const ANALYSES: [AnalysisInfo; 2] = [
         summary: "Bounds how often values are recomputed, from counts of edges.",
         knobs: &[Knob {
             name: "from",
-            kind: KnobKind::Choice { default: FROM_EDGES, words: &[FROM_EDGES] },
-            help: "Counts that are read.",
+            kind: KnobKind::Choice { default: "edges", words: &["edges", "paths"] },
+            help: "Use counts of edges, or of acyclic paths.",
         }],
     },
 ];
@@ -183,6 +180,11 @@ impl AnalysisSettings {
     /// The estimators that are computed.
     pub fn estimators(&self) -> &[Estimator] {
         &self.estimators
+    }
+
+    /// Are counts of paths read?
+    pub fn is_from_paths(&self) -> bool {
+        self.estimate.choice("from") == "paths"
     }
 
     /// The values of an analysis's knobs, by name.

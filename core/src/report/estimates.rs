@@ -16,7 +16,8 @@ use crate::ir::{Block, Func, Function, Module};
 use crate::machine::Machine;
 use crate::pass::AnalysisSettings;
 use crate::profile::estimate::{
-    CountsError, Crossing, EdgeCounts, Estimate, Interval, MAX_SPLITS, ReuseCounter, Weighted, estimate, estimate_users,
+    CountsError, Crossing, EdgeCounts, Estimate, ExecutedPaths, Interval, MAX_SPLITS, PathGraph, ReuseCounter,
+    UserEstimate, Weighted, estimate,
 };
 use crate::sim::{Program, Settings, SimError};
 use crate::vng::{Facts, Foundation, ThreadGraph, ValueNameGraph, Vertex, VertexKind};
@@ -30,7 +31,7 @@ pub struct EstimateReport {
     pub runs: u64,
     /// Source of the counts: `declared` or `simulated`.
     pub profile: &'static str,
-    /// Counts that are read: `edges`.
+    /// Counts that are read: `edges` or `paths`.
     pub from: &'static str,
     /// The knobs and their values.
     pub knobs: BTreeMap<&'static str, String>,
@@ -214,41 +215,55 @@ impl EstimateReport {
         let func = &module.funcs[id];
         let foundation = Foundation::compute(module, func, settings.vng_options());
         let graph = ValueNameGraph::build(&foundation);
-        let counts = EdgeCounts::declared(func, foundation.cfg())
-            .map_err(|error| EstimateError::Profile(counts_error(func, &error)))?;
+        let cfg = foundation.cfg();
+        let refused = |error: CountsError| EstimateError::Profile(counts_error(func, &error));
+        let paths = match settings.is_from_paths() {
+            true => Some(ExecutedPaths::declared(func, cfg).map_err(refused)?),
+            false => None,
+        };
+        let counts = match &paths {
+            Some(paths) => paths.edges.clone(),
+            None => EdgeCounts::declared(func, cfg).map_err(refused)?,
+        };
         let ValueNameGraph { graph: threads, facts, .. } = &graph;
         let exact = match runs {
-            Some(runs) => Some(runs.count(id, foundation.cfg(), threads).map_err(EstimateError::Run)?),
+            Some(runs) => Some(runs.count(id, cfg, threads).map_err(EstimateError::Run)?),
             None => None,
         };
         let exact = exact.as_ref();
-        let weighted = Weighted { cfg: foundation.cfg(), graph: threads, facts, counts: &counts };
-        let estimates = estimate(weighted, settings.estimators());
+        let components = threads.values();
+        let mut estimates = estimate(Weighted { cfg, graph: threads, facts, counts: &counts }, settings.estimators());
+        if let Some(paths) = &paths {
+            let paths = PathGraph::build(paths, cfg, threads).map_err(refused)?;
+            estimates = paths.estimate(settings.estimators(), &estimates, &components);
+        }
         let names = Names { module, func, foundation: &foundation, graph: &graph };
         let sum = |of: &dyn Fn(&Estimate) -> u64| estimates.iter().map(of).fold(0, u64::saturating_add);
         let bounds = settings.estimators().iter().enumerate().map(|(at, estimator)| {
             let bounds = (sum(&|estimate| estimate.bounds[at].low), sum(&|estimate| estimate.bounds[at].high));
             (estimator.name(), bounds)
         });
-        let components = threads.values();
         let mut seeds = names.seeds_of_values(&components).into_iter();
         let mut remarks = notes(&graph);
-        let many = estimates.iter().flat_map(|estimate| &estimate.value.subregions);
-        let many = many.filter(|part| part.splits.len() > MAX_SPLITS).count();
+        let many: usize = estimates.iter().map(|estimate| estimate.region.unlimited).sum();
         if many > 0 {
             let message = format!("{many} subregions have more than {MAX_SPLITS} splits; cmp4 is wider for them");
             remarks.push(NoteReport { rule: "splits", message });
+        }
+        if paths.as_ref().is_some_and(|paths| paths.is_reconstructed) {
+            let message = "counts of edges between paths are taken from the paths".to_string();
+            remarks.push(NoteReport { rule: "reconstructed-edges", message });
         }
         Ok(EstimateReport {
             kernel: func.name.clone(),
             runs: counts.runs(),
             profile,
-            from: "edges",
+            from: if paths.is_some() { "paths" } else { "edges" },
             knobs: settings.values("vng").into_iter().chain(settings.values("estimate")).collect(),
             users: sum(&|estimate| estimate.value.executions),
             definite: sum(&|estimate| estimate.value.definite),
             bounds: bounds.collect(),
-            best: (sum(&|estimate| estimate.best().low), sum(&|estimate| estimate.best().high)),
+            best: (sum(&|estimate| estimate.best.low), sum(&|estimate| estimate.best.high)),
             expected: estimates.iter().map(|estimate| estimate.expected).sum(),
             exact: exact.map(|counts| counts.values().sum()),
             correlation: None,
@@ -263,7 +278,7 @@ impl EstimateReport {
                     }
                 })
                 .collect(),
-            instructions: names.users(weighted, exact),
+            instructions: names.users(&estimates, exact),
             remarks,
         })
     }
@@ -272,18 +287,39 @@ impl EstimateReport {
 /// The message of a profile without counts of whole runs.
 fn counts_error(func: &Function, error: &CountsError) -> String {
     let label = |block: &Block| &func.blocks[*block].name;
+    let name = &func.name;
     match error {
+        CountsError::NoProfile if func.block_order().nth(1).is_none() => format!(
+            "`{name}` has one block, which an edge profile does not count: declare `profile path {{ a: 10 }}` and use \
+             `estimate.from=paths`"
+        ),
         CountsError::NoProfile => format!(
-            "`{}` has no edge profile: declare `profile edge {{ a -> b: 10 }}`, or measure with `--profile simulate`",
-            func.name
+            "`{name}` has no edge profile: declare `profile edge {{ a -> b: 10 }}`, or measure with `--profile simulate`"
+        ),
+        CountsError::NoPaths => format!(
+            "`{name}` has no path profile: declare `profile path {{ a b: 10 }}`, or measure with `--profile simulate`"
         ),
         CountsError::Unbalanced { block, entered, left } => format!(
-            "the edge profile of `{}` is not one of whole runs: `{}` is entered {entered} times and left {left} times",
-            func.name,
+            "the profile of `{name}` is not one of whole runs: `{}` is entered {entered} times and left {left} times",
             label(block)
         ),
+        CountsError::NoAcyclicPath(path) => {
+            let labels: Vec<&str> = path.iter().map(|block| label(block).as_str()).collect();
+            format!("the path profile of `{name}` has `{}`, which is no acyclic path of it", labels.join(" "))
+        }
+        CountsError::PathsDisagree { from, to, paths, edge } => format!(
+            "the profiles of `{name}` disagree: paths take `{} -> {}` {paths} times, its count is {edge}",
+            label(from),
+            label(to)
+        ),
+        CountsError::SeveralWaysOn(block) => format!(
+            "the path profile of `{name}` does not say how paths go on from `{}`, which has several ways back: declare an \
+             edge profile as well",
+            label(block)
+        ),
+        CountsError::TooManyNodes => format!("the executed paths of `{name}` have more than 2^20 nodes: use edges"),
         CountsError::TooLarge(block) => {
-            format!("the edge profile of `{}` has counts above 2^56 at `{}`", func.name, label(block))
+            format!("the profile of `{name}` has counts above 2^56 at `{}`", label(block))
         }
     }
 }
@@ -296,17 +332,14 @@ impl Names<'_, '_> {
         settings: &AnalysisSettings,
         seeds: Vec<(String, u32)>,
     ) -> ValueEstimateReport {
-        let value = &estimate.value;
-        let parts = &value.subregions;
+        let Estimate { value, region, .. } = estimate;
         let mut blocks: Vec<String> = Vec::new();
-        for &vertex in parts.iter().flat_map(|part| &part.vertices) {
+        for &vertex in &region.vertices {
             let label = self.label(self.graph.graph.vertices[vertex].block);
             if !blocks.contains(&label) {
                 blocks.push(label);
             }
         }
-        let duplicated =
-            |with_value: bool| parts.iter().map(|part| part.duplicated(with_value)).fold(0, u64::saturating_add);
         let bounds = settings.estimators().iter().zip(&estimate.bounds);
         ValueEstimateReport {
             id,
@@ -316,10 +349,10 @@ impl Names<'_, '_> {
             definite: value.definite,
             region: RegionReport {
                 blocks,
-                subregions: parts.len(),
-                duplicated: [duplicated(true), duplicated(false)],
-                entries: parts.iter().flat_map(|part| &part.entries).map(|entry| self.entry(entry)).collect(),
-                exits: parts.iter().flat_map(|part| &part.exits).map(|exit| self.exit(exit)).collect(),
+                subregions: region.subregions,
+                duplicated: region.duplicated,
+                entries: region.entries.iter().map(|entry| self.entry(entry)).collect(),
+                exits: region.exits.iter().map(|exit| self.exit(exit)).collect(),
             },
             bounds: bounds.map(|(estimator, &interval)| (estimator.name(), pair(interval))).collect(),
             expected: estimate.expected,
@@ -362,11 +395,12 @@ impl Names<'_, '_> {
         }
     }
 
-    fn users(&self, weighted: Weighted<'_>, exact: Option<&SecondaryMap<Vertex, u64>>) -> Vec<UserReport> {
-        let ThreadGraph { vertices, .. } = weighted.graph;
-        let Facts { available, .. } = weighted.facts;
-        let users = estimate_users(weighted).into_iter().map(|(user, bounds, expected)| {
-            let data = &vertices[user];
+    fn users(&self, estimates: &[Estimate], exact: Option<&SecondaryMap<Vertex, u64>>) -> Vec<UserReport> {
+        let ValueNameGraph { graph: ThreadGraph { vertices, seeds, .. }, facts: Facts { available, .. }, .. } = self.graph;
+        let mut users: SecondaryMap<Vertex, Option<UserEstimate>> = SecondaryMap::new();
+        estimates.iter().flat_map(|estimate| &estimate.users).for_each(|user| users[user.vertex] = Some(*user));
+        let users = seeds.iter().flatten().filter_map(|&vertex| users[vertex]).map(|user| {
+            let data = &vertices[user.vertex];
             let opcode = match data.kind {
                 VertexKind::User(inst) => self.func.insts[inst].opcode.to_string(),
                 _ => String::new(),
@@ -375,12 +409,12 @@ impl Names<'_, '_> {
                 block: self.label(data.block),
                 index: data.place,
                 opcode,
-                name: self.of_user(user),
-                executions: weighted.counts.block(data.block),
-                availability: available[user].word(),
-                pre: pair(bounds),
-                expected,
-                exact: exact.map(|counts| counts[user]),
+                name: self.of_user(user.vertex),
+                executions: user.executions,
+                availability: available[user.vertex].word(),
+                pre: pair(user.reuse),
+                expected: user.expected,
+                exact: exact.map(|counts| counts[user.vertex]),
             }
         });
         users.collect()

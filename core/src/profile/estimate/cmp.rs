@@ -18,14 +18,15 @@
 //!
 //! Source: R. Bodík, Path-sensitive value-flow optimizations of programs, 1999, sections 4.5 and 4.6.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use cranelift_entity::SecondaryMap;
 
 use super::Interval;
-use super::region::{Subregion, Value, Weighted};
+use super::region::{Crossing, Subregion, Value, Weighted};
 use crate::graph::FlowNetwork;
-use crate::vng::Vertex;
+use crate::vng::{Flow, ThreadGraph, Vertex};
 
 /// Splits of a subregion up to which the flow that can come into each is computed.
 pub const MAX_SPLITS: usize = 64;
@@ -37,7 +38,7 @@ pub(super) fn whole(value: &Value) -> Interval {
         sum(&|part| part.entered(with_value)).saturating_add(sum(&|part| part.duplicated(with_value)))
     };
     let needed = sum(&Subregion::needed);
-    Interval { low: needed.saturating_sub(entered(false)), high: needed.min(entered(true)) }.plus(value.definite)
+    Interval { low: needed.saturating_sub(entered(false)), high: needed.min(entered(true)) }.plus(Interval::exactly(value.definite))
 }
 
 /// Bounds by the entries and exits of each subregion.
@@ -61,10 +62,7 @@ pub(super) fn by_inner_edges(weighted: Weighted<'_>, value: &Value) -> Interval 
 
 fn sum(value: &Value, bounds: impl Fn(&Subregion) -> Interval) -> Interval {
     let parts = value.subregions.iter().map(bounds);
-    parts.fold(Interval::exactly(value.definite), |sum, part| Interval {
-        low: sum.low.saturating_add(part.low),
-        high: sum.high.saturating_add(part.high),
-    })
+    parts.fold(Interval::exactly(value.definite), Interval::plus)
 }
 
 /// The bounds of a subregion by the flow with the value and without it. Without entries and exits of a kind that run,
@@ -96,23 +94,30 @@ impl Terminated {
     }
 }
 
-/// Entries of a kind, the exits that each reaches inside, and a channel for duplicates to all exits.
+/// Entries of a kind, the exits that each reaches inside, and a channel for duplicates to all exits. Entries to one vertex
+/// are one node, and so are exits from one.
 fn reachability_network(weighted: Weighted<'_>, part: &Subregion, with_value: bool) -> Terminated {
     let mut result = Terminated::new();
-    let exits: Vec<(usize, Vertex)> = part
-        .exits
-        .iter()
-        .filter(|exit| exit.is_positive)
-        .map(|exit| {
-            let node = result.network.add_node();
-            result.network.add_edge(node, result.sink, exit.count);
-            (node, exit.inside)
-        })
-        .collect();
-    for entry in part.entries.iter().filter(|entry| entry.is_positive == with_value) {
+    let sums = |crossings: &[Crossing], is_positive: bool| {
+        let mut sums: BTreeMap<Vertex, u64> = BTreeMap::new();
+        for crossing in crossings.iter().filter(|crossing| crossing.is_positive == is_positive) {
+            let sum = sums.entry(crossing.inside).or_default();
+            *sum = sum.saturating_add(crossing.count);
+        }
+        sums
+    };
+    let exits = sums(&part.exits, true).into_iter().map(|(inside, count)| {
         let node = result.network.add_node();
-        result.network.add_edge(result.source, node, entry.count);
-        let reached = reached_inside(weighted, part, entry.inside);
+        result.network.add_edge(node, result.sink, count);
+        (node, inside)
+    });
+    let exits: Vec<(usize, Vertex)> = exits.collect();
+    let mut is_inside: SecondaryMap<Vertex, bool> = SecondaryMap::new();
+    part.vertices.iter().for_each(|&vertex| is_inside[vertex] = true);
+    for (inside, count) in sums(&part.entries, with_value) {
+        let node = result.network.add_node();
+        result.network.add_edge(result.source, node, count);
+        let reached = reached_inside(weighted.graph, &is_inside, inside);
         for &(exit, _) in exits.iter().filter(|&&(_, inside)| reached[inside]) {
             result.network.add_edge(node, exit, u64::MAX);
         }
@@ -126,17 +131,18 @@ fn reachability_network(weighted: Weighted<'_>, part: &Subregion, with_value: bo
     result
 }
 
-/// The vertices of a subregion that a vertex reaches inside.
-fn reached_inside(weighted: Weighted<'_>, part: &Subregion, start: Vertex) -> SecondaryMap<Vertex, bool> {
-    let graph = weighted.graph;
-    let mut inside: SecondaryMap<Vertex, bool> = SecondaryMap::new();
-    part.vertices.iter().for_each(|&vertex| inside[vertex] = true);
+/// The vertices inside that a vertex reaches there.
+fn reached_inside(
+    graph: &ThreadGraph,
+    is_inside: &SecondaryMap<Vertex, bool>,
+    start: Vertex,
+) -> SecondaryMap<Vertex, bool> {
     let mut reached: SecondaryMap<Vertex, bool> = SecondaryMap::new();
     let mut work = Vec::from([start]);
     while let Some(vertex) = work.pop() {
         if !core::mem::replace(&mut reached[vertex], true) {
             let targets = graph.vertices[vertex].outgoing.iter().map(|&edge| graph.edges[edge as usize].to);
-            work.extend(targets.filter(|&target| inside[target]));
+            work.extend(targets.filter(|&target| is_inside[target]));
         }
     }
     reached
@@ -171,18 +177,15 @@ fn edges_inside(
     for entry in part.entries.iter().filter(|entry| entry.is_positive == with_value) {
         result.network.add_edge(result.source, nodes[entry.inside], entry.count);
     }
-    // The edge of a split passes a node of its own, behind which the duplicates enter.
-    let mut behind = Vec::new();
+    // The edge of a split passes a node of its own, after which the duplicates enter.
+    let mut behind: BTreeMap<(Vertex, Flow), usize> = BTreeMap::new();
     for (split, &duplicates) in part.splits.iter().zip(duplicates) {
         let node = result.network.add_node();
         result.network.add_edge(nodes[split.vertex], node, split.count);
         result.network.add_edge(result.source, node, duplicates);
-        behind.push((split.vertex, split.flow, node));
+        behind.insert((split.vertex, split.flow), node);
     }
-    let tail = |vertex: Vertex, flow| {
-        let split = behind.iter().find(|&&(at, along, _)| at == vertex && along == flow);
-        split.map_or(nodes[vertex], |&(.., node)| node)
-    };
+    let tail = |vertex: Vertex, flow: Flow| behind.get(&(vertex, flow)).copied().unwrap_or(nodes[vertex]);
     for &edge in &part.inner {
         let edge = &graph.edges[edge as usize];
         if let Ok(from) = edge.from {
