@@ -1,6 +1,6 @@
 //! Reports of estimates.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -9,17 +9,15 @@ use core::fmt::{self, Display, Formatter};
 use cranelift_entity::SecondaryMap;
 use serde::Serialize;
 
-use super::simulate::watch;
-use super::value_names::{Names, NoteReport, notes};
-use crate::graph::Cfg;
-use crate::ir::{Block, Func, Function, Module};
-use crate::machine::Machine;
-use crate::pass::AnalysisSettings;
+use super::estimate_runs::{EstimateError, ExactRuns, counts_error};
+use super::networks::NetworkReport;
+use super::value_names::{Names, NoteReport, notes, owned};
+use crate::ir::{Block, Func, Module};
+use crate::pass::{AnalysisSettings, KnobValue};
 use crate::profile::estimate::{
-    CountsError, Crossing, EdgeCounts, Estimate, ExecutedPaths, Interval, MAX_SPLITS, PathGraph, ReuseCounter,
-    UserEstimate, Weighted, estimate,
+    CountsError, Crossing, EdgeCounts, Estimate, Estimator, ExecutedPaths, FlagPlan, Interval, MAX_SPLITS, PathGraph,
+    UserEstimate, Value, Weighted, estimate,
 };
-use crate::sim::{Program, Settings, SimError};
 use crate::vng::{Facts, Foundation, ThreadGraph, ValueNameGraph, Vertex, VertexKind};
 
 /// Report of the estimates of a function.
@@ -34,7 +32,7 @@ pub struct EstimateReport {
     /// Counts that are read: `edges` or `paths`.
     pub from: &'static str,
     /// The knobs and their values.
-    pub knobs: BTreeMap<&'static str, String>,
+    pub knobs: BTreeMap<&'static str, KnobValue>,
     /// Lanes of all users.
     pub users: u64,
     /// Lanes that certainly reuse a value.
@@ -60,12 +58,12 @@ pub struct EstimateReport {
 /// Count of reuse by flags at the entries and exits of regions.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CorrelationReport {
-    /// The count.
+    /// The count, with the definite reuse.
     pub count: u64,
-    /// Flags, one for each region and lane.
-    pub flags: u64,
-    /// Counters.
-    pub counters: u64,
+    /// Flags of each lane.
+    pub flags: usize,
+    /// Counters, one for each exit that needs the value.
+    pub counters: usize,
 }
 
 /// Estimate of a value.
@@ -89,6 +87,9 @@ pub struct ValueEstimateReport {
     pub expected: f64,
     /// Reuse in runs; None without runs.
     pub exact: Option<u64>,
+    /// The flow networks of CMP4, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub networks: Option<Vec<NetworkReport>>,
 }
 
 /// A region.
@@ -164,54 +165,63 @@ fn pair(interval: Interval) -> (u64, u64) {
     (interval.low, interval.high)
 }
 
-/// Runs in which reuse is counted exactly.
-pub struct ExactRuns<'a> {
-    /// The program with the launches of the kernels.
-    pub module: &'a Module,
-    /// The kernels with what is set over their launches.
-    pub kernels: &'a [(Func, Settings)],
-    /// The machine model.
-    pub machine: Machine,
+/// Choices of an estimate.
+pub struct EstimateRequest<'a> {
+    /// Knobs.
+    pub settings: &'a AnalysisSettings,
+    /// Source of the profile that the program declares: `declared` or `simulated`.
+    pub profile: &'static str,
+    /// Runs to count exactly, from which the profile is.
+    pub runs: Option<&'a ExactRuns<'a>>,
+    /// Whether flow networks are reported.
+    pub has_networks: bool,
 }
 
-/// Reason why a function has no estimate.
-#[derive(Clone, PartialEq, Debug)]
-pub enum EstimateError {
-    /// The profile has no counts of whole runs; what to do.
-    Profile(String),
-    /// A run failed.
-    Run(SimError),
+/// Reuse that was counted in runs.
+struct ExactCounts {
+    users: SecondaryMap<Vertex, u64>,
+    correlation: CorrelationReport,
+    remark: NoteReport,
 }
 
-impl ExactRuns<'_> {
-    /// Lanes that reuse the value at each user of a function.
-    fn count(&self, func: Func, cfg: &Cfg, graph: &ThreadGraph) -> Result<SecondaryMap<Vertex, u64>, SimError> {
-        let mut sum: SecondaryMap<Vertex, u64> = SecondaryMap::new();
-        for (kernel, settings) in self.kernels {
-            let counter = |program: &Program| ReuseCounter::new(self.module, program, &[(func, cfg, graph)]);
-            let (counter, simulation) = watch(self.module, *kernel, settings, self.machine, counter)?;
-            if let Some(counts) = counter.counts(simulation.program(), func) {
-                counts.iter().for_each(|(user, count)| sum[user] += count);
-            }
-        }
-        Ok(sum)
+impl ExactCounts {
+    /// The counts of a function, whose definite reuse is that of the edges of these runs.
+    fn of(
+        runs: &ExactRuns<'_>,
+        func: Func,
+        weighted: Weighted<'_>,
+        by_edges: &[Estimate],
+    ) -> Result<ExactCounts, EstimateError> {
+        let (full, users) = FlagPlan::of_gaps(weighted.cfg, weighted.graph);
+        let regions = FlagPlan::of_regions(weighted, by_edges.iter().map(|estimate| &estimate.value));
+        let (flags, counters) = (full.flags, full.counters);
+        let counts = runs.count(func, weighted.cfg, &full.beside(&regions)).map_err(EstimateError::Run)?;
+        let (of_users, of_exits) = counts.split_at(counters);
+        let definite = by_edges.iter().map(|estimate| estimate.value.definite);
+        let correlation = CorrelationReport {
+            count: definite.chain(of_exits.iter().copied()).sum(),
+            flags: regions.flags,
+            counters: regions.counters,
+        };
+        let message = format!(
+            "correlation profiling counts {} with flags: {}, counters: {}; the full run takes flags: {flags}, counters: \
+             {counters}",
+            correlation.count, correlation.flags, correlation.counters
+        );
+        let mut by_user: SecondaryMap<Vertex, u64> = SecondaryMap::new();
+        users.into_iter().zip(of_users).for_each(|(user, &count)| by_user[user] = count);
+        Ok(ExactCounts { users: by_user, correlation, remark: NoteReport { rule: "correlation", message } })
     }
 }
 
 impl EstimateReport {
-    /// The report of a function from the edge profile that it declares, and the exact count of the runs, if they are
-    /// given. Then the profile has to be one of these runs.
+    /// The report of a function from the profile that it declares.
     ///
     /// # Errors
     ///
     /// If the profile has no counts of whole runs, or if a run fails.
-    pub fn new(
-        module: &Module,
-        id: Func,
-        settings: &AnalysisSettings,
-        profile: &'static str,
-        runs: Option<&ExactRuns<'_>>,
-    ) -> Result<EstimateReport, EstimateError> {
+    pub fn new(module: &Module, id: Func, request: &EstimateRequest<'_>) -> Result<EstimateReport, EstimateError> {
+        let EstimateRequest { settings, profile, runs, has_networks } = *request;
         let func = &module.funcs[id];
         let foundation = Foundation::compute(module, func, settings.vng_options());
         let graph = ValueNameGraph::build(&foundation);
@@ -225,25 +235,28 @@ impl EstimateReport {
             Some(paths) => paths.edges.clone(),
             None => EdgeCounts::declared(func, cfg).map_err(refused)?,
         };
-        let ValueNameGraph { graph: threads, facts, .. } = &graph;
+        let threads = &graph.graph;
+        let components = threads.values();
+        let weighted = Weighted { cfg, graph: threads, facts: &graph.facts, counts: &counts };
+        let estimators = settings.estimators();
+        let mut estimates = estimate(weighted, &estimators);
         let exact = match runs {
-            Some(runs) => Some(runs.count(id, cfg, threads).map_err(EstimateError::Run)?),
+            Some(runs) => Some(ExactCounts::of(runs, id, weighted, &estimates)?),
             None => None,
         };
-        let exact = exact.as_ref();
-        let components = threads.values();
-        let mut estimates = estimate(Weighted { cfg, graph: threads, facts, counts: &counts }, settings.estimators());
-        if let Some(paths) = &paths {
-            let paths = PathGraph::build(paths, cfg, threads).map_err(refused)?;
-            estimates = paths.estimate(settings.estimators(), &estimates, &components);
+        let path_graph = match &paths {
+            Some(paths) => Some(PathGraph::build(paths, cfg, threads).map_err(refused)?),
+            None => None,
+        };
+        if let Some(graph) = &path_graph {
+            estimates = graph.estimate(&estimators, &estimates, &components);
         }
         let names = Names { module, func, foundation: &foundation, graph: &graph };
         let sum = |of: &dyn Fn(&Estimate) -> u64| estimates.iter().map(of).fold(0, u64::saturating_add);
-        let bounds = settings.estimators().iter().enumerate().map(|(at, estimator)| {
+        let bounds = estimators.iter().enumerate().map(|(at, estimator)| {
             let bounds = (sum(&|estimate| estimate.bounds[at].low), sum(&|estimate| estimate.bounds[at].high));
             (estimator.name(), bounds)
         });
-        let mut seeds = names.seeds_of_values(&components).into_iter();
         let mut remarks = notes(&graph);
         let many: usize = estimates.iter().map(|estimate| estimate.region.unlimited).sum();
         if many > 0 {
@@ -254,73 +267,35 @@ impl EstimateReport {
             let message = "counts of edges between paths are taken from the paths".to_string();
             remarks.push(NoteReport { rule: "reconstructed-edges", message });
         }
+        remarks.extend(exact.as_ref().map(|exact| exact.remark.clone()));
+        let reused = exact.as_ref().map(|exact| &exact.users);
+        let seeds = names.seeds_of_values(&components).into_iter();
+        let networks = |value: &Value| match &path_graph {
+            Some(graph) => names.networks(graph.weighted(), value, &|vertex| graph.original(vertex)),
+            None => names.networks(weighted, value, &|vertex| vertex),
+        };
+        let values = estimates.iter().zip(seeds).enumerate().map(|(id, (estimate, seeds))| ValueEstimateReport {
+            exact: reused.map(|counts| estimate.value.users.iter().map(|&user| counts[user]).sum()),
+            networks: has_networks.then(|| networks(&estimate.value)),
+            ..names.estimate(id, estimate, &estimators, seeds)
+        });
         Ok(EstimateReport {
             kernel: func.name.clone(),
             runs: counts.runs(),
             profile,
             from: if paths.is_some() { "paths" } else { "edges" },
-            knobs: settings.values("vng").into_iter().chain(settings.values("estimate")).collect(),
+            knobs: settings.values("vng").chain(settings.values("estimate")).map(owned).collect(),
             users: sum(&|estimate| estimate.value.executions),
             definite: sum(&|estimate| estimate.value.definite),
             bounds: bounds.collect(),
             best: (sum(&|estimate| estimate.best.low), sum(&|estimate| estimate.best.high)),
             expected: estimates.iter().map(|estimate| estimate.expected).sum(),
-            exact: exact.map(|counts| counts.values().sum()),
-            correlation: None,
-            values: estimates
-                .iter()
-                .enumerate()
-                .map(|(id, estimate)| {
-                    let seeds = seeds.next().unwrap_or_default();
-                    ValueEstimateReport {
-                        exact: exact.map(|counts| estimate.value.users.iter().map(|&user| counts[user]).sum()),
-                        ..names.estimate(id, estimate, settings, seeds)
-                    }
-                })
-                .collect(),
-            instructions: names.users(&estimates, exact),
+            exact: reused.map(|counts| counts.values().sum()),
+            values: values.collect(),
+            instructions: names.users(&estimates, reused),
+            correlation: exact.map(|exact| exact.correlation),
             remarks,
         })
-    }
-}
-
-/// The message of a profile without counts of whole runs.
-fn counts_error(func: &Function, error: &CountsError) -> String {
-    let label = |block: &Block| &func.blocks[*block].name;
-    let name = &func.name;
-    match error {
-        CountsError::NoProfile if func.block_order().nth(1).is_none() => format!(
-            "`{name}` has one block, which an edge profile does not count: declare `profile path {{ a: 10 }}` and use \
-             `estimate.from=paths`"
-        ),
-        CountsError::NoProfile => format!(
-            "`{name}` has no edge profile: declare `profile edge {{ a -> b: 10 }}`, or measure with `--profile simulate`"
-        ),
-        CountsError::NoPaths => format!(
-            "`{name}` has no path profile: declare `profile path {{ a b: 10 }}`, or measure with `--profile simulate`"
-        ),
-        CountsError::Unbalanced { block, entered, left } => format!(
-            "the profile of `{name}` is not one of whole runs: `{}` is entered {entered} times and left {left} times",
-            label(block)
-        ),
-        CountsError::NoAcyclicPath(path) => {
-            let labels: Vec<&str> = path.iter().map(|block| label(block).as_str()).collect();
-            format!("the path profile of `{name}` has `{}`, which is no acyclic path of it", labels.join(" "))
-        }
-        CountsError::PathsDisagree { from, to, paths, edge } => format!(
-            "the profiles of `{name}` disagree: paths take `{} -> {}` {paths} times, its count is {edge}",
-            label(from),
-            label(to)
-        ),
-        CountsError::SeveralWaysOn(block) => format!(
-            "the path profile of `{name}` does not say how paths go on from `{}`, which has several ways back: declare an \
-             edge profile as well",
-            label(block)
-        ),
-        CountsError::TooManyNodes => format!("the executed paths of `{name}` have more than 2^20 nodes: use edges"),
-        CountsError::TooLarge(block) => {
-            format!("the profile of `{name}` has counts above 2^56 at `{}`", label(block))
-        }
     }
 }
 
@@ -329,18 +304,14 @@ impl Names<'_, '_> {
         &self,
         id: usize,
         estimate: &Estimate,
-        settings: &AnalysisSettings,
+        estimators: &[Estimator],
         seeds: Vec<(String, u32)>,
     ) -> ValueEstimateReport {
         let Estimate { value, region, .. } = estimate;
-        let mut blocks: Vec<String> = Vec::new();
-        for &vertex in &region.vertices {
-            let label = self.label(self.graph.graph.vertices[vertex].block);
-            if !blocks.contains(&label) {
-                blocks.push(label);
-            }
-        }
-        let bounds = settings.estimators().iter().zip(&estimate.bounds);
+        let mut seen: BTreeSet<Block> = BTreeSet::new();
+        let blocks = region.vertices.iter().map(|&vertex| self.graph.graph.vertices[vertex].block);
+        let blocks = blocks.filter(|&block| seen.insert(block)).map(|block| self.label(block)).collect();
+        let bounds = estimators.iter().zip(&estimate.bounds);
         ValueEstimateReport {
             id,
             name: value.users.first().map_or_else(String::new, |&user| self.of_user(user)),
@@ -357,6 +328,7 @@ impl Names<'_, '_> {
             bounds: bounds.map(|(estimator, &interval)| (estimator.name(), pair(interval))).collect(),
             expected: estimate.expected,
             exact: None,
+            networks: None,
         }
     }
 
@@ -396,7 +368,8 @@ impl Names<'_, '_> {
     }
 
     fn users(&self, estimates: &[Estimate], exact: Option<&SecondaryMap<Vertex, u64>>) -> Vec<UserReport> {
-        let ValueNameGraph { graph: ThreadGraph { vertices, seeds, .. }, facts: Facts { available, .. }, .. } = self.graph;
+        let ValueNameGraph { graph: ThreadGraph { vertices, seeds, .. }, facts: Facts { available, .. }, .. } =
+            self.graph;
         let mut users: SecondaryMap<Vertex, Option<UserEstimate>> = SecondaryMap::new();
         estimates.iter().flat_map(|estimate| &estimate.users).for_each(|user| users[user.vertex] = Some(*user));
         let users = seeds.iter().flatten().filter_map(|&vertex| users[vertex]).map(|user| {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::flow::Value;
 use crate::ir::{Block, Func, Function, Inst, Module, Reg};
 use crate::names::{Name, NameText};
-use crate::pass::AnalysisSettings;
+use crate::pass::{AnalysisSettings, KnobValue};
 use crate::text::instruction_text;
 use crate::vng::{Components, Flow, Foundation, Role, Seed, ValueNameGraph, Vertex, VertexKind, VngOptions, ways_out};
 
@@ -23,7 +23,7 @@ pub struct VngReport {
     /// The kernel or function.
     pub kernel: String,
     /// The knobs and their values.
-    pub knobs: BTreeMap<&'static str, String>,
+    pub knobs: BTreeMap<&'static str, KnobValue>,
     /// Registers that the function mentions.
     pub registers: usize,
     /// Reachable blocks.
@@ -171,6 +171,11 @@ impl Names<'_, '_> {
     }
 }
 
+/// A knob with its value.
+pub(super) fn owned((name, value): (&'static str, &KnobValue)) -> (&'static str, KnobValue) {
+    (name, value.clone())
+}
+
 /// Names for each window, in a function.
 fn growth(module: &Module, func: &Function, options: VngOptions, registers: usize) -> Vec<GrowthReport> {
     let count = |window| {
@@ -240,7 +245,7 @@ impl VngReport {
         let blocks = foundation.cfg().reverse_postorder().len();
         VngReport {
             kernel: func.name.clone(),
-            knobs: settings.values("vng").into_iter().collect(),
+            knobs: settings.values("vng").map(owned).collect(),
             registers,
             blocks,
             names: graph.threads.names().len(),

@@ -12,14 +12,17 @@ mod counts;
 mod exact;
 mod executed_paths;
 mod expected;
+mod flags;
+mod network;
 mod path_graph;
 mod pre;
 mod region;
 
-pub use cmp::MAX_SPLITS;
 pub use counts::{CountsError, EdgeCounts, MAX_COUNT};
 pub use exact::ReuseCounter;
 pub use executed_paths::{ExecutedPaths, MAX_PATH_NODES};
+pub use flags::{Actions, FlagPlan, Moment};
+pub use network::{MAX_SPLITS, NetworkEdge, NetworkNode, RegionNetwork, networks};
 pub use path_graph::{MAX_COPIES, PathGraph};
 pub use region::{Crossing, Region, Split, Subregion, Value, Weighted};
 

@@ -22,8 +22,8 @@ use alloc::vec::Vec;
 
 use cranelift_entity::SecondaryMap;
 
-use super::cmp::MAX_SPLITS;
 use super::counts::EdgeCounts;
+use super::network::MAX_SPLITS;
 use crate::graph::Cfg;
 use crate::vng::{Components, Fact, Facts, Flow, ThreadGraph, Users, Vertex, VertexKind};
 
@@ -148,7 +148,11 @@ impl Subregion {
 
     /// Lanes over the entries that have the value, or that do not.
     pub fn entered(&self, with_value: bool) -> u64 {
-        self.entries.iter().filter(|entry| entry.is_positive == with_value).map(|entry| entry.count).fold(0, u64::saturating_add)
+        self.entries
+            .iter()
+            .filter(|entry| entry.is_positive == with_value)
+            .map(|entry| entry.count)
+            .fold(0, u64::saturating_add)
     }
 
     /// Lanes over the exits that need the value.
