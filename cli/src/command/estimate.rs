@@ -3,8 +3,7 @@
 use warpscope_core::derive;
 use warpscope_core::ir::{Func, Module};
 use warpscope_core::machine::Machine;
-use warpscope_core::profile::{self, Profile};
-use warpscope_core::report::{self, EstimateError, EstimateReport, ExactRuns};
+use warpscope_core::report::{EstimateError, EstimateReport, EstimateRequest, ExactRuns};
 use warpscope_core::sim::Settings;
 
 use super::analysis::{Analysed, AnalysisOptions};
@@ -23,6 +22,9 @@ pub struct Options {
     /// Count reuse exactly in runs of the kernels. Implies `--profile simulate`.
     #[arg(long)]
     exact: bool,
+    /// Add the flow networks of cmp4 to the JSON.
+    #[arg(long)]
+    network: bool,
     #[command(flatten)]
     run: RunOptions,
 }
@@ -32,15 +34,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let is_simulated = options.exact || options.profile == ProfileSource::Simulate;
     let runs = if is_simulated { Some(options.measure(&mut analysed)?) } else { None };
     let profile = if is_simulated { "simulated" } else { "declared" };
-    let exact = runs.as_ref().filter(|_| options.exact).map(|runs| ExactRuns {
-        module: &runs.module,
-        kernels: &runs.kernels,
-        machine: runs.machine,
-    });
+    let exact = runs.as_ref().filter(|_| options.exact).map(Runs::exact);
+    let request =
+        EstimateRequest { settings: &analysed.settings, profile, runs: exact.as_ref(), has_networks: options.network };
     let mut reports = Vec::new();
     let mut refusals = String::new();
     for &func in &analysed.funcs {
-        match EstimateReport::new(&analysed.module, func, &analysed.settings, profile, exact.as_ref()) {
+        match EstimateReport::new(&analysed.module, func, &request) {
             Ok(report) => reports.push(report),
             Err(EstimateError::Profile(message)) => {
                 refusals.push_str(&format!("{}: error: {message}\n", analysed.source.name));
@@ -63,6 +63,12 @@ struct Runs {
     machine: Machine,
 }
 
+impl Runs {
+    fn exact(&self) -> ExactRuns<'_> {
+        ExactRuns { module: &self.module, kernels: &self.kernels, machine: self.machine }
+    }
+}
+
 impl Options {
     /// Runs the kernels and lets the program declare what was counted.
     fn measure(&self, analysed: &mut Analysed) -> Result<Runs, Failure> {
@@ -73,12 +79,8 @@ impl Options {
         derive::derive_launches(&mut module, &kernels);
         let settings = self.run.complete_launches(&mut module, &kernels)?;
         let kernels: Vec<(Func, Settings)> = kernels.into_iter().zip(settings).collect();
-        let mut measured = Profile::new();
-        for (kernel, settings) in &kernels {
-            let counts = reported(&analysed.source, report::measure(&module, *kernel, settings, machine))?;
-            profile::add(&mut measured, &counts);
-        }
-        profile::declare(&mut analysed.module, &measured);
-        Ok(Runs { module, kernels, machine })
+        let runs = Runs { module, kernels, machine };
+        reported(&analysed.source, runs.exact().declare_profile(&mut analysed.module))?;
+        Ok(runs)
     }
 }

@@ -81,6 +81,7 @@ fn knob_json(knob: &Knob) -> Value {
         KnobKind::Integer { default, .. } => ("integer", json!(default)),
         KnobKind::Number { default, .. } => ("number", json!(default)),
         KnobKind::Choice { default, .. } => ("choice", json!(default)),
+        KnobKind::List { default, .. } => ("list", json!(default)),
         KnobKind::Unavailable { .. } => ("unavailable", Value::Null),
     };
     let mut value = json!({ "name": knob.name, "kind": kind, "default": default, "help": knob.help });
@@ -88,7 +89,7 @@ fn knob_json(knob: &Knob) -> Value {
         KnobKind::Switch { .. } => {}
         KnobKind::Integer { min, max, .. } => (value["min"], value["max"]) = (json!(min), json!(max)),
         KnobKind::Number { min, max, .. } => (value["min"], value["max"]) = (json!(min), json!(max)),
-        KnobKind::Choice { words, .. } => value["words"] = json!(words),
+        KnobKind::Choice { words, .. } | KnobKind::List { words, .. } => value["words"] = json!(words),
         KnobKind::Unavailable { why } => value["why"] = json!(why),
     }
     value
@@ -100,6 +101,7 @@ fn default_text(knob: &Knob) -> Option<String> {
         KnobKind::Integer { default, .. } => default.to_string(),
         KnobKind::Number { default, .. } => default.to_string(),
         KnobKind::Choice { default, .. } => default.to_string(),
+        KnobKind::List { default, .. } => default.join(","),
         KnobKind::Unavailable { .. } => return None,
     })
 }

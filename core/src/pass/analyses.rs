@@ -1,10 +1,10 @@
 //! Analyses that change no program, with their knobs: the list beside that of the passes.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Knob, KnobKind, KnobValues};
+use super::{Knob, KnobKind, KnobValue, KnobValues};
 use crate::profile::estimate::Estimator;
 use crate::symbolic::Overflow;
 use crate::vng::{Kills, Seeds, VngOptions};
@@ -21,9 +21,6 @@ pub struct AnalysisInfo {
     /// Settings.
     pub knobs: &'static [Knob],
 }
-
-/// Reads counts of edges.
-const FROM_EDGES: &str = "edges";
 
 /// All analyses.
 pub const ANALYSES: [AnalysisInfo; 2] = [
@@ -88,26 +85,35 @@ pub const ANALYSES: [AnalysisInfo; 2] = [
         name: "estimate",
         paper: "Bodík 1999, chapter 4",
         summary: "Bounds how often values are recomputed, from counts of edges.",
-        knobs: &[Knob {
-            name: "from",
-            kind: KnobKind::Choice { default: FROM_EDGES, words: &[FROM_EDGES] },
-            help: "Counts that are read.",
-        }],
+        knobs: &[
+            Knob {
+                name: "estimators",
+                kind: KnobKind::List { default: &ESTIMATORS, words: &ESTIMATORS },
+                help: "Estimators to compute.",
+            },
+            Knob {
+                name: "from",
+                kind: KnobKind::Choice { default: "edges", words: &["edges", "paths"] },
+                help: "Use counts of edges, or of acyclic paths.",
+            },
+        ],
     },
 ];
+
+/// Names of the estimators.
+const ESTIMATORS: [&str; 5] = ["pre", "cmp1", "cmp2", "cmp3", "cmp4"];
 
 /// Settings of all analyses.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AnalysisSettings {
     vng: KnobValues,
     estimate: KnobValues,
-    estimators: Vec<Estimator>,
 }
 
 impl Default for AnalysisSettings {
     fn default() -> AnalysisSettings {
         let [vng, estimate] = ANALYSES.map(|analysis| KnobValues::defaults(analysis.knobs));
-        AnalysisSettings { vng, estimate, estimators: Estimator::ALL.to_vec() }
+        AnalysisSettings { vng, estimate }
     }
 }
 
@@ -123,9 +129,6 @@ impl AnalysisSettings {
         else {
             return Err(format!("expected `analysis.knob=value`, found `{setting}`"));
         };
-        if (analysis, knob) == ("estimate", "estimators") && allowed.contains(&analysis) {
-            return self.set_estimators(value);
-        }
         let found = ANALYSES.iter().find(|known| known.name == analysis && allowed.contains(&analysis));
         let Some(info) = found else {
             return Err(format!("no analysis `{analysis}` here; there is {}", allowed.join(", ")));
@@ -140,17 +143,6 @@ impl AnalysisSettings {
         } else {
             self.estimate.set(knob, value)
         }
-        Ok(())
-    }
-
-    fn set_estimators(&mut self, value: &str) -> Result<(), String> {
-        let estimators = value.split(',').map(|name| {
-            let known = Estimator::ALL.into_iter().find(|estimator| estimator.name() == name);
-            known.ok_or_else(|| format!("`estimators` takes a list of pre, cmp1, cmp2, cmp3, cmp4, not `{name}`"))
-        });
-        let mut estimators = estimators.collect::<Result<Vec<Estimator>, String>>()?;
-        estimators.dedup();
-        self.estimators = estimators;
         Ok(())
     }
 
@@ -181,20 +173,18 @@ impl AnalysisSettings {
     }
 
     /// The estimators that are computed.
-    pub fn estimators(&self) -> &[Estimator] {
-        &self.estimators
+    pub fn estimators(&self) -> Vec<Estimator> {
+        let words = self.estimate.list("estimators").iter();
+        words.filter_map(|word| Estimator::ALL.into_iter().find(|estimator| estimator.name() == word)).collect()
+    }
+
+    /// Are counts of paths read?
+    pub fn is_from_paths(&self) -> bool {
+        self.estimate.choice("from") == "paths"
     }
 
     /// The values of an analysis's knobs, by name.
-    pub fn values(&self, analysis: &str) -> Vec<(&'static str, String)> {
-        use super::KnobValue;
-        let values = if analysis == "vng" { &self.vng } else { &self.estimate };
-        let text = |value: &KnobValue| match value {
-            KnobValue::Switch(value) => value.to_string(),
-            KnobValue::Integer(value) => value.to_string(),
-            KnobValue::Number(value) => value.to_string(),
-            KnobValue::Choice(value) => value.clone(),
-        };
-        values.iter().map(|(name, value)| (name, text(value))).collect()
+    pub fn values(&self, analysis: &str) -> impl Iterator<Item = (&'static str, &KnobValue)> {
+        if analysis == "vng" { self.vng.iter() } else { self.estimate.iter() }
     }
 }

@@ -1,6 +1,6 @@
 //! Reports of estimates.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -9,16 +9,15 @@ use core::fmt::{self, Display, Formatter};
 use cranelift_entity::SecondaryMap;
 use serde::Serialize;
 
-use super::simulate::watch;
-use super::value_names::{NoteReport, notes};
-use crate::graph::Cfg;
-use crate::ir::{Block, Func, Function, Module};
-use crate::machine::Machine;
-use crate::pass::AnalysisSettings;
+use super::estimate_runs::{EstimateError, ExactRuns, counts_error};
+use super::networks::NetworkReport;
+use super::value_names::{NoteReport, notes, owned};
+use crate::ir::{Block, Func, Module};
+use crate::pass::{AnalysisSettings, KnobValue};
 use crate::profile::estimate::{
-    CountsError, Crossing, EdgeCounts, Estimate, Interval, MAX_SPLITS, ReuseCounter, Weighted, estimate, estimate_users,
+    CountsError, Crossing, EdgeCounts, Estimate, Estimator, ExecutedPaths, FlagPlan, Interval, MAX_SPLITS, PathGraph,
+    UserEstimate, Value, Weighted, estimate,
 };
-use crate::sim::{Program, Settings, SimError};
 use crate::vng::{Facts, Foundation, Names, ThreadGraph, ValueNameGraph, Vertex, VertexKind};
 
 /// Report of the estimates of a function.
@@ -30,10 +29,10 @@ pub struct EstimateReport {
     pub runs: u64,
     /// Source of the counts: `declared` or `simulated`.
     pub profile: &'static str,
-    /// Counts that are read: `edges`.
+    /// Counts that are read: `edges` or `paths`.
     pub from: &'static str,
     /// The knobs and their values.
-    pub knobs: BTreeMap<&'static str, String>,
+    pub knobs: BTreeMap<&'static str, KnobValue>,
     /// Lanes of all users.
     pub users: u64,
     /// Lanes that certainly reuse a value.
@@ -59,12 +58,12 @@ pub struct EstimateReport {
 /// Count of reuse by flags at the entries and exits of regions.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CorrelationReport {
-    /// The count.
+    /// The count, with the definite reuse.
     pub count: u64,
-    /// Flags, one for each region and lane.
-    pub flags: u64,
-    /// Counters.
-    pub counters: u64,
+    /// Flags of each lane.
+    pub flags: usize,
+    /// Counters, one for each exit that needs the value.
+    pub counters: usize,
 }
 
 /// Estimate of a value.
@@ -88,6 +87,9 @@ pub struct ValueEstimateReport {
     pub expected: f64,
     /// Reuse in runs; None without runs.
     pub exact: Option<u64>,
+    /// The flow networks of CMP4, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub networks: Option<Vec<NetworkReport>>,
 }
 
 /// A region.
@@ -163,128 +165,137 @@ fn pair(interval: Interval) -> (u64, u64) {
     (interval.low, interval.high)
 }
 
-/// Runs in which reuse is counted exactly.
-pub struct ExactRuns<'a> {
-    /// The program with the launches of the kernels.
-    pub module: &'a Module,
-    /// The kernels with what is set over their launches.
-    pub kernels: &'a [(Func, Settings)],
-    /// The machine model.
-    pub machine: Machine,
+/// Choices of an estimate.
+pub struct EstimateRequest<'a> {
+    /// Knobs.
+    pub settings: &'a AnalysisSettings,
+    /// Source of the profile that the program declares: `declared` or `simulated`.
+    pub profile: &'static str,
+    /// Runs to count exactly, from which the profile is.
+    pub runs: Option<&'a ExactRuns<'a>>,
+    /// Whether flow networks are reported.
+    pub has_networks: bool,
 }
 
-/// Reason why a function has no estimate.
-#[derive(Clone, PartialEq, Debug)]
-pub enum EstimateError {
-    /// The profile has no counts of whole runs; what to do.
-    Profile(String),
-    /// A run failed.
-    Run(SimError),
+/// Reuse that was counted in runs.
+struct ExactCounts {
+    users: SecondaryMap<Vertex, u64>,
+    correlation: CorrelationReport,
+    remark: NoteReport,
 }
 
-impl ExactRuns<'_> {
-    /// Lanes that reuse the value at each user of a function.
-    fn count(&self, func: Func, cfg: &Cfg, graph: &ThreadGraph) -> Result<SecondaryMap<Vertex, u64>, SimError> {
-        let mut sum: SecondaryMap<Vertex, u64> = SecondaryMap::new();
-        for (kernel, settings) in self.kernels {
-            let counter = |program: &Program| ReuseCounter::new(self.module, program, &[(func, cfg, graph)]);
-            let (counter, simulation) = watch(self.module, *kernel, settings, self.machine, counter)?;
-            if let Some(counts) = counter.counts(simulation.program(), func) {
-                counts.iter().for_each(|(user, count)| sum[user] += count);
-            }
-        }
-        Ok(sum)
+impl ExactCounts {
+    /// The counts of a function, whose definite reuse is that of the edges of these runs.
+    fn of(
+        runs: &ExactRuns<'_>,
+        func: Func,
+        weighted: Weighted<'_>,
+        by_edges: &[Estimate],
+    ) -> Result<ExactCounts, EstimateError> {
+        let (full, users) = FlagPlan::of_gaps(weighted.cfg, weighted.graph);
+        let regions = FlagPlan::of_regions(weighted, by_edges.iter().map(|estimate| &estimate.value));
+        let (flags, counters) = (full.flags, full.counters);
+        let counts = runs.count(func, weighted.cfg, &full.beside(&regions)).map_err(EstimateError::Run)?;
+        let (of_users, of_exits) = counts.split_at(counters);
+        let definite = by_edges.iter().map(|estimate| estimate.value.definite);
+        let correlation = CorrelationReport {
+            count: definite.chain(of_exits.iter().copied()).sum(),
+            flags: regions.flags,
+            counters: regions.counters,
+        };
+        let message = format!(
+            "correlation profiling counts {} with flags: {}, counters: {}; the full run takes flags: {flags}, counters: \
+             {counters}",
+            correlation.count, correlation.flags, correlation.counters
+        );
+        let mut by_user: SecondaryMap<Vertex, u64> = SecondaryMap::new();
+        users.into_iter().zip(of_users).for_each(|(user, &count)| by_user[user] = count);
+        Ok(ExactCounts { users: by_user, correlation, remark: NoteReport { rule: "correlation", message } })
     }
 }
 
 impl EstimateReport {
-    /// The report of a function from the edge profile that it declares, and the exact count of the runs, if they are
-    /// given. Then the profile has to be one of these runs.
+    /// The report of a function from the profile that it declares.
     ///
     /// # Errors
     ///
     /// If the profile has no counts of whole runs, or if a run fails.
-    pub fn new(
-        module: &Module,
-        id: Func,
-        settings: &AnalysisSettings,
-        profile: &'static str,
-        runs: Option<&ExactRuns<'_>>,
-    ) -> Result<EstimateReport, EstimateError> {
+    pub fn new(module: &Module, id: Func, request: &EstimateRequest<'_>) -> Result<EstimateReport, EstimateError> {
+        let EstimateRequest { settings, profile, runs, has_networks } = *request;
         let func = &module.funcs[id];
         let foundation = Foundation::compute(module, func, settings.vng_options());
         let graph = ValueNameGraph::build(&foundation);
-        let counts = EdgeCounts::declared(func, foundation.cfg())
-            .map_err(|error| EstimateError::Profile(counts_error(func, &error)))?;
-        let ValueNameGraph { graph: threads, facts, .. } = &graph;
+        let cfg = foundation.cfg();
+        let refused = |error: CountsError| EstimateError::Profile(counts_error(func, &error));
+        let paths = match settings.is_from_paths() {
+            true => Some(ExecutedPaths::declared(func, cfg).map_err(refused)?),
+            false => None,
+        };
+        let counts = match &paths {
+            Some(paths) => paths.edges.clone(),
+            None => EdgeCounts::declared(func, cfg).map_err(refused)?,
+        };
+        let threads = &graph.graph;
+        let components = threads.values();
+        let weighted = Weighted { cfg, graph: threads, facts: &graph.facts, counts: &counts };
+        let estimators = settings.estimators();
+        let mut estimates = estimate(weighted, &estimators);
         let exact = match runs {
-            Some(runs) => Some(runs.count(id, foundation.cfg(), threads).map_err(EstimateError::Run)?),
+            Some(runs) => Some(ExactCounts::of(runs, id, weighted, &estimates)?),
             None => None,
         };
-        let exact = exact.as_ref();
-        let weighted = Weighted { cfg: foundation.cfg(), graph: threads, facts, counts: &counts };
-        let estimates = estimate(weighted, settings.estimators());
+        let path_graph = match &paths {
+            Some(paths) => Some(PathGraph::build(paths, cfg, threads).map_err(refused)?),
+            None => None,
+        };
+        if let Some(graph) = &path_graph {
+            estimates = graph.estimate(&estimators, &estimates, &components);
+        }
         let names = Names { module, func, foundation: &foundation, graph: &graph };
         let sum = |of: &dyn Fn(&Estimate) -> u64| estimates.iter().map(of).fold(0, u64::saturating_add);
-        let bounds = settings.estimators().iter().enumerate().map(|(at, estimator)| {
+        let bounds = estimators.iter().enumerate().map(|(at, estimator)| {
             let bounds = (sum(&|estimate| estimate.bounds[at].low), sum(&|estimate| estimate.bounds[at].high));
             (estimator.name(), bounds)
         });
-        let components = threads.values();
-        let mut seeds = names.seeds_of_values(&components).into_iter();
         let mut remarks = notes(&graph);
-        let many = estimates.iter().flat_map(|estimate| &estimate.value.subregions);
-        let many = many.filter(|part| part.splits.len() > MAX_SPLITS).count();
+        let many: usize = estimates.iter().map(|estimate| estimate.region.unlimited).sum();
         if many > 0 {
             let message = format!("{many} subregions have more than {MAX_SPLITS} splits; cmp4 is wider for them");
             remarks.push(NoteReport { rule: "splits", message });
         }
+        if paths.as_ref().is_some_and(|paths| paths.is_reconstructed) {
+            let message = "counts of edges between paths are taken from the paths".to_string();
+            remarks.push(NoteReport { rule: "reconstructed-edges", message });
+        }
+        remarks.extend(exact.as_ref().map(|exact| exact.remark.clone()));
+        let reused = exact.as_ref().map(|exact| &exact.users);
+        let seeds = names.seeds_of_values(&components).into_iter();
+        let networks = |value: &Value| match &path_graph {
+            Some(graph) => names.networks(graph.weighted(), value, &|vertex| graph.original(vertex)),
+            None => names.networks(weighted, value, &|vertex| vertex),
+        };
+        let values = estimates.iter().zip(seeds).enumerate().map(|(id, (estimate, seeds))| ValueEstimateReport {
+            exact: reused.map(|counts| estimate.value.users.iter().map(|&user| counts[user]).sum()),
+            networks: has_networks.then(|| networks(&estimate.value)),
+            ..names.estimate(id, estimate, &estimators, seeds)
+        });
         Ok(EstimateReport {
             kernel: func.name.clone(),
             runs: counts.runs(),
             profile,
-            from: "edges",
-            knobs: settings.values("vng").into_iter().chain(settings.values("estimate")).collect(),
+            from: if paths.is_some() { "paths" } else { "edges" },
+            knobs: settings.values("vng").chain(settings.values("estimate")).map(owned).collect(),
             users: sum(&|estimate| estimate.value.executions),
             definite: sum(&|estimate| estimate.value.definite),
             bounds: bounds.collect(),
-            best: (sum(&|estimate| estimate.best().low), sum(&|estimate| estimate.best().high)),
+            best: (sum(&|estimate| estimate.best.low), sum(&|estimate| estimate.best.high)),
             expected: estimates.iter().map(|estimate| estimate.expected).sum(),
-            exact: exact.map(|counts| counts.values().sum()),
-            correlation: None,
-            values: estimates
-                .iter()
-                .enumerate()
-                .map(|(id, estimate)| {
-                    let seeds = seeds.next().unwrap_or_default();
-                    ValueEstimateReport {
-                        exact: exact.map(|counts| estimate.value.users.iter().map(|&user| counts[user]).sum()),
-                        ..names.estimate(id, estimate, settings, seeds)
-                    }
-                })
-                .collect(),
-            instructions: names.users(weighted, exact),
+            exact: reused.map(|counts| counts.values().sum()),
+            values: values.collect(),
+            instructions: names.users(&estimates, reused),
+            correlation: exact.map(|exact| exact.correlation),
             remarks,
         })
-    }
-}
-
-/// The message of a profile without counts of whole runs.
-fn counts_error(func: &Function, error: &CountsError) -> String {
-    let label = |block: &Block| &func.blocks[*block].name;
-    match error {
-        CountsError::NoProfile => format!(
-            "`{}` has no edge profile: declare `profile edge {{ a -> b: 10 }}`, or measure with `--profile simulate`",
-            func.name
-        ),
-        CountsError::Unbalanced { block, entered, left } => format!(
-            "the edge profile of `{}` is not one of whole runs: `{}` is entered {entered} times and left {left} times",
-            func.name,
-            label(block)
-        ),
-        CountsError::TooLarge(block) => {
-            format!("the edge profile of `{}` has counts above 2^56 at `{}`", func.name, label(block))
-        }
     }
 }
 
@@ -293,21 +304,14 @@ impl Names<'_, '_> {
         &self,
         id: usize,
         estimate: &Estimate,
-        settings: &AnalysisSettings,
+        estimators: &[Estimator],
         seeds: Vec<(String, u32)>,
     ) -> ValueEstimateReport {
-        let value = &estimate.value;
-        let parts = &value.subregions;
-        let mut blocks: Vec<String> = Vec::new();
-        for &vertex in parts.iter().flat_map(|part| &part.vertices) {
-            let label = self.label(self.graph.graph.vertices[vertex].block);
-            if !blocks.contains(&label) {
-                blocks.push(label);
-            }
-        }
-        let duplicated =
-            |with_value: bool| parts.iter().map(|part| part.duplicated(with_value)).fold(0, u64::saturating_add);
-        let bounds = settings.estimators().iter().zip(&estimate.bounds);
+        let Estimate { value, region, .. } = estimate;
+        let mut seen: BTreeSet<Block> = BTreeSet::new();
+        let blocks = region.vertices.iter().map(|&vertex| self.graph.graph.vertices[vertex].block);
+        let blocks = blocks.filter(|&block| seen.insert(block)).map(|block| self.label(block)).collect();
+        let bounds = estimators.iter().zip(&estimate.bounds);
         ValueEstimateReport {
             id,
             name: value.users.first().map_or_else(String::new, |&user| self.of_user(user)),
@@ -316,14 +320,15 @@ impl Names<'_, '_> {
             definite: value.definite,
             region: RegionReport {
                 blocks,
-                subregions: parts.len(),
-                duplicated: [duplicated(true), duplicated(false)],
-                entries: parts.iter().flat_map(|part| &part.entries).map(|entry| self.entry(entry)).collect(),
-                exits: parts.iter().flat_map(|part| &part.exits).map(|exit| self.exit(exit)).collect(),
+                subregions: region.subregions,
+                duplicated: region.duplicated,
+                entries: region.entries.iter().map(|entry| self.entry(entry)).collect(),
+                exits: region.exits.iter().map(|exit| self.exit(exit)).collect(),
             },
             bounds: bounds.map(|(estimator, &interval)| (estimator.name(), pair(interval))).collect(),
             expected: estimate.expected,
             exact: None,
+            networks: None,
         }
     }
 
@@ -362,11 +367,13 @@ impl Names<'_, '_> {
         }
     }
 
-    fn users(&self, weighted: Weighted<'_>, exact: Option<&SecondaryMap<Vertex, u64>>) -> Vec<UserReport> {
-        let ThreadGraph { vertices, .. } = weighted.graph;
-        let Facts { available, .. } = weighted.facts;
-        let users = estimate_users(weighted).into_iter().map(|(user, bounds, expected)| {
-            let data = &vertices[user];
+    fn users(&self, estimates: &[Estimate], exact: Option<&SecondaryMap<Vertex, u64>>) -> Vec<UserReport> {
+        let ValueNameGraph { graph: ThreadGraph { vertices, seeds, .. }, facts: Facts { available, .. }, .. } =
+            self.graph;
+        let mut users: SecondaryMap<Vertex, Option<UserEstimate>> = SecondaryMap::new();
+        estimates.iter().flat_map(|estimate| &estimate.users).for_each(|user| users[user.vertex] = Some(*user));
+        let users = seeds.iter().flatten().filter_map(|&vertex| users[vertex]).map(|user| {
+            let data = &vertices[user.vertex];
             let opcode = match data.kind {
                 VertexKind::User(inst) => self.func.insts[inst].opcode.to_string(),
                 _ => String::new(),
@@ -375,12 +382,12 @@ impl Names<'_, '_> {
                 block: self.label(data.block),
                 index: data.place,
                 opcode,
-                name: self.of_user(user),
-                executions: weighted.counts.block(data.block),
-                availability: available[user].word(),
-                pre: pair(bounds),
-                expected,
-                exact: exact.map(|counts| counts[user]),
+                name: self.of_user(user.vertex),
+                executions: user.executions,
+                availability: available[user.vertex].word(),
+                pre: pair(user.reuse),
+                expected: user.expected,
+                exact: exact.map(|counts| counts[user.vertex]),
             }
         });
         users.collect()

@@ -38,15 +38,18 @@
 //!
 //! Ids become names here, so a report outlives its session. JSON has no infinities and no NaN: they are strings.
 
+mod estimate_runs;
 mod estimates;
 mod inspect;
+mod networks;
 mod optimize;
 mod simulate;
 mod value_events;
 mod value_names;
 
 pub use crate::facade::find_kernel;
-pub use estimates::{EstimateError, EstimateReport, ExactRuns};
+pub use estimate_runs::{EstimateError, ExactRuns};
+pub use estimates::{EstimateReport, EstimateRequest};
 pub use inspect::{InspectReport, InspectRequest};
 pub use optimize::{FactReport, OptimizeReport, PassReport, RemarkReport};
 pub use simulate::{

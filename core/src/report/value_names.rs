@@ -8,7 +8,7 @@ use core::fmt::{self, Display, Formatter};
 use serde::Serialize;
 
 use crate::ir::{Block, Func, Function, Module, Reg};
-use crate::pass::AnalysisSettings;
+use crate::pass::{AnalysisSettings, KnobValue};
 use crate::text::instruction_text;
 use crate::vng::{
     Components, Flow, Foundation, Names, Role, Seed, ValueNameGraph, Vertex, VertexKind, VngOptions, ways_out,
@@ -23,7 +23,7 @@ pub struct VngReport {
     /// The kernel or function.
     pub kernel: String,
     /// The knobs and their values.
-    pub knobs: BTreeMap<&'static str, String>,
+    pub knobs: BTreeMap<&'static str, KnobValue>,
     /// Registers that the function mentions.
     pub registers: usize,
     /// Reachable blocks.
@@ -126,6 +126,11 @@ pub struct NoteReport {
     pub message: String,
 }
 
+/// A knob with its value.
+pub(super) fn owned((name, value): (&'static str, &KnobValue)) -> (&'static str, KnobValue) {
+    (name, value.clone())
+}
+
 /// Names for each window, in a function.
 fn growth(module: &Module, func: &Function, options: VngOptions, registers: usize) -> Vec<GrowthReport> {
     let count = |window| {
@@ -195,7 +200,7 @@ impl VngReport {
         let blocks = foundation.cfg().reverse_postorder().len();
         VngReport {
             kernel: func.name.clone(),
-            knobs: settings.values("vng").into_iter().collect(),
+            knobs: settings.values("vng").map(owned).collect(),
             registers,
             blocks,
             names: graph.threads.names().len(),

@@ -7,8 +7,7 @@ use warpscope_core::derive;
 use warpscope_core::ir::{Func, Module};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::AnalysisSettings;
-use warpscope_core::profile::{self, Profile};
-use warpscope_core::report::{self, EstimateError, EstimateReport, ExactRuns, VngReport};
+use warpscope_core::report::{EstimateError, EstimateReport, EstimateRequest, ExactRuns, VngReport};
 use warpscope_core::sim::Settings;
 
 use crate::Golden;
@@ -54,7 +53,7 @@ pub fn names(golden: &Golden, module: &Module) -> Result<String, Failed> {
     Ok(text)
 }
 
-/// The bounds of each function; `exact` runs its kernels, and takes the counts from there.
+/// The bounds of each function; `exact` runs its kernels, and takes the counts from there; `network` adds flow networks.
 pub fn estimates(golden: &Golden, module: &Module) -> Result<String, Failed> {
     let settings = settings(golden, &["vng", "estimate"])?;
     let mut module = module.clone();
@@ -66,18 +65,15 @@ pub fn estimates(golden: &Golden, module: &Module) -> Result<String, Failed> {
         derive::derive_launches(&mut launched, &ids);
         launched
     });
-    if let Some(launched) = &runs {
-        let mut measured = Profile::new();
-        for (kernel, settings) in &kernels {
-            let counts = report::measure(launched, *kernel, settings, Machine::default());
-            profile::add(&mut measured, &counts.map_err(|error| error.to_string())?);
-        }
-        profile::declare(&mut module, &measured);
-    }
     let exact = runs.as_ref().map(|module| ExactRuns { module, kernels: &kernels, machine: Machine::default() });
+    if let Some(exact) = &exact {
+        exact.declare_profile(&mut module).map_err(|error| error.to_string())?;
+    }
+    let has_networks = golden.words.iter().any(|word| word == "network");
+    let request = EstimateRequest { settings: &settings, profile: "declared", runs: exact.as_ref(), has_networks };
     let mut text = String::new();
     for func in module.funcs.keys() {
-        match EstimateReport::new(&module, func, &settings, "declared", exact.as_ref()) {
+        match EstimateReport::new(&module, func, &request) {
             Ok(report) => text.push_str(&estimate(&report)),
             Err(EstimateError::Profile(message)) => _ = writeln!(text, "error: {message}"),
             Err(EstimateError::Run(error)) => return Err(error.to_string().into()),
@@ -125,6 +121,25 @@ fn estimate(report: &EstimateReport) -> String {
             let _ = writeln!(text, "    Ex{sign} {} -> {} {}: {}", exit.from, exit.to, exit.name, exit.count);
         }
     }
+    let networks = report.values.iter().filter_map(|value| Some((value, value.networks.as_ref()?)));
+    for (value, network) in networks.flat_map(|(value, networks)| networks.iter().map(move |network| (value, network)))
+    {
+        let sign = if network.available { '+' } else { '−' };
+        let _ =
+            writeln!(text, "  network of {}, subregion {}, {sign}: {}", value.name, network.subregion, network.flow);
+        let node = |node: usize| {
+            let node = &network.nodes[node];
+            match &node.block {
+                Some(block) => format!("{} {}", block, node.name.as_deref().unwrap_or_default()),
+                None => node.kind.to_string(),
+            }
+        };
+        for (place, edge) in network.edges.iter().enumerate() {
+            let cut = if network.cut.contains(&place) { ", cut" } else { "" };
+            let (from, to) = (node(edge.from), node(edge.to));
+            let _ = writeln!(text, "    {from} -> {to}: {} of {}{cut}", edge.flow, edge.capacity);
+        }
+    }
     for user in &report.instructions {
         let pre = interval(user.pre);
         let place = format!("{}.{}", user.block, user.index);
@@ -144,7 +159,7 @@ fn estimate(report: &EstimateReport) -> String {
 
 fn settings(golden: &Golden, analyses: &[&str]) -> Result<AnalysisSettings, Failed> {
     let mut settings = AnalysisSettings::default();
-    for word in golden.words.iter().filter(|word| *word != "exact") {
+    for word in golden.words.iter().filter(|word| !["exact", "network"].contains(&word.as_str())) {
         settings.set(analyses, word)?;
     }
     Ok(settings)

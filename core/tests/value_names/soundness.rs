@@ -8,7 +8,9 @@ use proptest::prelude::*;
 use warpscope_core::derive::launch_under;
 use warpscope_core::ir::{Block, Func, Inst, Op, Operand, Reg};
 use warpscope_core::machine::Machine;
-use warpscope_core::profile::estimate::ReuseCounter;
+use warpscope_core::profile;
+use warpscope_core::profile::estimate::{EdgeCounts, Estimator, FlagPlan, ReuseCounter, Weighted, estimate};
+use warpscope_core::report;
 use warpscope_core::sim::lanes::LaneFile;
 use warpscope_core::sim::{FrameBase, Program, Progress, Settings, Simulation, Watcher};
 use warpscope_core::vng::{Flow, Foundation, Seeds, ThreadGraph, ValueNameGraph, Vertex, VertexKind, VngOptions};
@@ -223,7 +225,22 @@ fn check(source: &str, options: VngOptions) -> Result<u64, String> {
         reused: 0,
         wrong: None,
     };
-    let mut counter = ReuseCounter::new(&module, program, &[(kernel, foundation.cfg(), &built.graph)]);
+    // The profile of the same run says where its regions are and what is definite.
+    let mut declaring = module.clone();
+    let measured =
+        report::measure(&module, kernel, &settings, Machine::default()).map_err(|error| error.to_string())?;
+    profile::declare(&mut declaring, &measured);
+    let cfg = foundation.cfg();
+    let edges = EdgeCounts::declared(&declaring.funcs[kernel], cfg).ok();
+    let weighted = edges.as_ref().map(|counts| Weighted { cfg, graph: &built.graph, facts: &built.facts, counts });
+    let estimates = weighted.map_or_else(Vec::new, |weighted| estimate(weighted, &Estimator::ALL));
+    let (full, _) = FlagPlan::of_gaps(cfg, &built.graph);
+    let regions = weighted.map_or_else(FlagPlan::default, |weighted| {
+        FlagPlan::of_regions(weighted, estimates.iter().map(|estimate| &estimate.value))
+    });
+    let users = full.counters;
+    let plan = full.beside(&regions);
+    let mut counter = ReuseCounter::new(&module, program, &[(kernel, cfg, &plan)]);
     loop {
         match simulation.run_watched(1 << 20, &mut numbers) {
             Ok(Progress::Running) => {}
@@ -236,7 +253,13 @@ fn check(source: &str, options: VngOptions) -> Result<u64, String> {
     }
     let mut simulation = start().map_err(|error| error.to_string())?;
     while simulation.run_watched(1 << 20, &mut counter).map_err(|error| error.to_string())? == Progress::Running {}
-    let counted = counter.counts(simulation.program(), kernel).map_or(0, |counts| counts.values().sum());
+    let (of_users, of_exits) = counter.counts(simulation.program(), kernel).unwrap_or_default().split_at(users);
+    let counted = of_users.iter().sum::<u64>();
+    let definite = estimates.iter().map(|estimate| estimate.value.definite);
+    let correlated = definite.chain(of_exits.iter().copied()).sum::<u64>();
+    if weighted.is_some() && correlated != counted {
+        return Err(format!("{options:?}: {counted} counted at users, {correlated} at exits of regions"));
+    }
     if counted != numbers.reused {
         return Err(format!("{options:?}: {counted} counted with bits, {} with numbers", numbers.reused));
     }

@@ -81,6 +81,7 @@ fn knob(knob: &Knob) -> KnobInfo {
         KnobKind::Choice { default, words } => {
             (default.to_owned(), words.iter().map(|&word| word.to_owned()).collect())
         }
+        KnobKind::List { default, .. } => (default.join(","), Vec::new()),
         KnobKind::Unavailable { .. } => Default::default(),
     };
     let unavailable = match knob.kind {

@@ -41,6 +41,13 @@ pub enum KnobKind {
         /// All of them.
         words: &'static [&'static str],
     },
+    /// Several of some words, with commas between them; at least one.
+    List {
+        /// Without being set.
+        default: &'static [&'static str],
+        /// All of them.
+        words: &'static [&'static str],
+    },
     /// The vendor's or the paper's program has it; here there is nothing that it could mean, so it cannot be set.
     Unavailable {
         /// Why not.
@@ -61,6 +68,7 @@ pub struct Knob {
 
 /// Value of a knob.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
 pub enum KnobValue {
     /// On or off.
     Switch(bool),
@@ -70,6 +78,8 @@ pub enum KnobValue {
     Number(f64),
     /// A word.
     Choice(String),
+    /// Several words.
+    List(Vec<String>),
 }
 
 impl Knob {
@@ -80,6 +90,7 @@ impl Knob {
             KnobKind::Integer { default, .. } => KnobValue::Integer(default),
             KnobKind::Number { default, .. } => KnobValue::Number(default),
             KnobKind::Choice { default, .. } => KnobValue::Choice(default.to_string()),
+            KnobKind::List { default, .. } => KnobValue::List(default.iter().map(|word| word.to_string()).collect()),
             KnobKind::Unavailable { .. } => return None,
         })
     }
@@ -91,6 +102,7 @@ impl Knob {
             KnobKind::Integer { min, max, .. } => format!("a whole number from {min} to {max}"),
             KnobKind::Number { min, max, .. } => format!("a number from {min} to {max}"),
             KnobKind::Choice { words, .. } => format!("one of {}", words.join(", ")),
+            KnobKind::List { words, .. } => format!("a list of {}", words.join(", ")),
             KnobKind::Unavailable { why } => format!("not available: {why}"),
         }
     }
@@ -114,6 +126,18 @@ impl Knob {
             },
             KnobKind::Choice { words, .. } if words.contains(&text) => Ok(KnobValue::Choice(text.to_string())),
             KnobKind::Choice { .. } => Err(wrong()),
+            KnobKind::List { words, .. } => {
+                let mut list: Vec<String> = Vec::new();
+                for word in text.split(',').map(str::trim) {
+                    if !words.contains(&word) {
+                        return Err(format!("`{}` takes {}, not `{word}`", self.name, self.range()));
+                    }
+                    if !list.iter().any(|known| known == word) {
+                        list.push(word.to_string());
+                    }
+                }
+                Ok(KnobValue::List(list))
+            }
             KnobKind::Unavailable { why } => Err(format!("`{}` cannot be set here: {why}", self.name)),
         }
     }
@@ -170,6 +194,11 @@ impl KnobValues {
     /// The value of a choice.
     pub fn choice(&self, name: &str) -> &str {
         if let KnobValue::Choice(value) = self.get(name) { value } else { "" }
+    }
+
+    /// The words of a list.
+    pub fn list(&self, name: &str) -> &[String] {
+        if let KnobValue::List(words) = self.get(name) { words } else { &[] }
     }
 }
 

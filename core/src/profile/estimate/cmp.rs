@@ -13,22 +13,20 @@
 //! come there.
 //!
 //! Cost: CMP1 and CMP2 O(region), CMP3 one and CMP4 one maximum flow for each subregion, with one
-//! more for each split. Limit: in a subregion with more than [`MAX_SPLITS`] splits the flow into
-//! them is not computed, with the remark `splits`.
+//! more for each split.
 //!
 //! Source: R. Bodík, Path-sensitive value-flow optimizations of programs, 1999, sections 4.5 and 4.6.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use cranelift_entity::SecondaryMap;
 
 use super::Interval;
-use super::region::{Subregion, Value, Weighted};
+use super::network::{inner_network, narrow};
+use super::region::{Crossing, Subregion, Value, Weighted};
 use crate::graph::FlowNetwork;
-use crate::vng::Vertex;
-
-/// Splits of a subregion up to which the flow that can come into each is computed.
-pub const MAX_SPLITS: usize = 64;
+use crate::vng::{ThreadGraph, Vertex};
 
 /// Bounds by the entries and exits of the whole region.
 pub(super) fn whole(value: &Value) -> Interval {
@@ -37,7 +35,8 @@ pub(super) fn whole(value: &Value) -> Interval {
         sum(&|part| part.entered(with_value)).saturating_add(sum(&|part| part.duplicated(with_value)))
     };
     let needed = sum(&Subregion::needed);
-    Interval { low: needed.saturating_sub(entered(false)), high: needed.min(entered(true)) }.plus(value.definite)
+    Interval { low: needed.saturating_sub(entered(false)), high: needed.min(entered(true)) }
+        .plus(Interval::exactly(value.definite))
 }
 
 /// Bounds by the entries and exits of each subregion.
@@ -51,20 +50,17 @@ pub(super) fn by_subregion(value: &Value) -> Interval {
 
 /// Bounds by which entries reach which exits.
 pub(super) fn by_reachability(weighted: Weighted<'_>, value: &Value) -> Interval {
-    sum(value, |part| flow_bounds(part, |with_value| reachability_network(weighted, part, with_value).value()))
+    sum(value, |part| flow_bounds(part, |with_value| reachability_flow(weighted, part, with_value)))
 }
 
 /// Bounds by the counts of inner edges.
 pub(super) fn by_inner_edges(weighted: Weighted<'_>, value: &Value) -> Interval {
-    sum(value, |part| flow_bounds(part, |with_value| inner_network(weighted, part, with_value).value()))
+    sum(value, |part| flow_bounds(part, |with_value| inner_network(weighted, part, with_value).flow()))
 }
 
 fn sum(value: &Value, bounds: impl Fn(&Subregion) -> Interval) -> Interval {
     let parts = value.subregions.iter().map(bounds);
-    parts.fold(Interval::exactly(value.definite), |sum, part| Interval {
-        low: sum.low.saturating_add(part.low),
-        high: sum.high.saturating_add(part.high),
-    })
+    parts.fold(Interval::exactly(value.definite), Interval::plus)
 }
 
 /// The bounds of a subregion by the flow with the value and without it. Without entries and exits of a kind that run,
@@ -78,124 +74,56 @@ fn flow_bounds(part: &Subregion, flow: impl Fn(bool) -> u64) -> Interval {
     Interval { low: needed.saturating_sub(flow(false)), high: flow(true) }
 }
 
-/// A network with its terminals.
-pub(super) struct Terminated {
-    pub network: FlowNetwork,
-    pub source: usize,
-    pub sink: usize,
-}
-
-impl Terminated {
-    fn new() -> Terminated {
-        Terminated { network: FlowNetwork::new(2), source: 0, sink: 1 }
-    }
-
-    /// The largest flow. Counts of one profile bound it to 64 bits.
-    fn value(&self) -> u64 {
-        u64::try_from(self.network.max_flow(self.source, self.sink).value()).unwrap_or(u64::MAX)
-    }
-}
-
-/// Entries of a kind, the exits that each reaches inside, and a channel for duplicates to all exits.
-fn reachability_network(weighted: Weighted<'_>, part: &Subregion, with_value: bool) -> Terminated {
-    let mut result = Terminated::new();
-    let exits: Vec<(usize, Vertex)> = part
-        .exits
-        .iter()
-        .filter(|exit| exit.is_positive)
-        .map(|exit| {
-            let node = result.network.add_node();
-            result.network.add_edge(node, result.sink, exit.count);
-            (node, exit.inside)
-        })
-        .collect();
-    for entry in part.entries.iter().filter(|entry| entry.is_positive == with_value) {
-        let node = result.network.add_node();
-        result.network.add_edge(result.source, node, entry.count);
-        let reached = reached_inside(weighted, part, entry.inside);
+/// The maximum flow from entries of a kind to the exits that each reaches inside, and over a channel for duplicates to all
+/// exits. Entries to one vertex are one node, and so are exits from one.
+fn reachability_flow(weighted: Weighted<'_>, part: &Subregion, with_value: bool) -> u64 {
+    let (mut network, source, sink) = (FlowNetwork::new(2), 0, 1);
+    let sums = |crossings: &[Crossing], is_positive: bool| {
+        let mut sums: BTreeMap<Vertex, u64> = BTreeMap::new();
+        for crossing in crossings.iter().filter(|crossing| crossing.is_positive == is_positive) {
+            let sum = sums.entry(crossing.inside).or_default();
+            *sum = sum.saturating_add(crossing.count);
+        }
+        sums
+    };
+    let exits = sums(&part.exits, true).into_iter().map(|(inside, count)| {
+        let node = network.add_node();
+        network.add_edge(node, sink, count);
+        (node, inside)
+    });
+    let exits: Vec<(usize, Vertex)> = exits.collect();
+    let mut is_inside: SecondaryMap<Vertex, bool> = SecondaryMap::new();
+    part.vertices.iter().for_each(|&vertex| is_inside[vertex] = true);
+    for (inside, count) in sums(&part.entries, with_value) {
+        let node = network.add_node();
+        network.add_edge(source, node, count);
+        let reached = reached_inside(weighted.graph, &is_inside, inside);
         for &(exit, _) in exits.iter().filter(|&&(_, inside)| reached[inside]) {
-            result.network.add_edge(node, exit, u64::MAX);
+            network.add_edge(node, exit, u64::MAX);
         }
     }
     let duplicated = part.duplicated(with_value);
     if duplicated > 0 {
-        let channel = result.network.add_node();
-        result.network.add_edge(result.source, channel, duplicated);
-        exits.iter().for_each(|&(exit, _)| _ = result.network.add_edge(channel, exit, u64::MAX));
+        let channel = network.add_node();
+        network.add_edge(source, channel, duplicated);
+        exits.iter().for_each(|&(exit, _)| _ = network.add_edge(channel, exit, u64::MAX));
     }
-    result
+    narrow(&network.max_flow(source, sink))
 }
 
-/// The vertices of a subregion that a vertex reaches inside.
-fn reached_inside(weighted: Weighted<'_>, part: &Subregion, start: Vertex) -> SecondaryMap<Vertex, bool> {
-    let graph = weighted.graph;
-    let mut inside: SecondaryMap<Vertex, bool> = SecondaryMap::new();
-    part.vertices.iter().for_each(|&vertex| inside[vertex] = true);
+/// The vertices inside that a vertex reaches there.
+fn reached_inside(
+    graph: &ThreadGraph,
+    is_inside: &SecondaryMap<Vertex, bool>,
+    start: Vertex,
+) -> SecondaryMap<Vertex, bool> {
     let mut reached: SecondaryMap<Vertex, bool> = SecondaryMap::new();
     let mut work = Vec::from([start]);
     while let Some(vertex) = work.pop() {
         if !core::mem::replace(&mut reached[vertex], true) {
             let targets = graph.vertices[vertex].outgoing.iter().map(|&edge| graph.edges[edge as usize].to);
-            work.extend(targets.filter(|&target| inside[target]));
+            work.extend(targets.filter(|&target| is_inside[target]));
         }
     }
     reached
-}
-
-/// The inner edges with their counts, and a source for the duplicates of each split.
-pub(super) fn inner_network(weighted: Weighted<'_>, part: &Subregion, with_value: bool) -> Terminated {
-    let plain: Vec<u64> = part.splits.iter().map(|split| split.duplicates(with_value, u64::MAX)).collect();
-    if part.splits.len() > MAX_SPLITS {
-        return edges_inside(weighted, part, with_value, &plain, None);
-    }
-    let limited = part.splits.iter().map(|split| {
-        let into = || edges_inside(weighted, part, with_value, &plain, Some(split.vertex)).value();
-        split.duplicates(with_value, if split.is_reached[usize::from(!with_value)] { into() } else { 0 })
-    });
-    let limited: Vec<u64> = limited.collect();
-    edges_inside(weighted, part, with_value, &limited, None)
-}
-
-/// The network of a subregion with these duplicates of its splits, up to its exits or into one of its vertices.
-fn edges_inside(
-    weighted: Weighted<'_>,
-    part: &Subregion,
-    with_value: bool,
-    duplicates: &[u64],
-    into: Option<Vertex>,
-) -> Terminated {
-    let Weighted { graph, counts, .. } = weighted;
-    let mut result = Terminated::new();
-    let mut nodes: SecondaryMap<Vertex, usize> = SecondaryMap::new();
-    part.vertices.iter().for_each(|&vertex| nodes[vertex] = result.network.add_node());
-    for entry in part.entries.iter().filter(|entry| entry.is_positive == with_value) {
-        result.network.add_edge(result.source, nodes[entry.inside], entry.count);
-    }
-    // The edge of a split passes a node of its own, behind which the duplicates enter.
-    let mut behind = Vec::new();
-    for (split, &duplicates) in part.splits.iter().zip(duplicates) {
-        let node = result.network.add_node();
-        result.network.add_edge(nodes[split.vertex], node, split.count);
-        result.network.add_edge(result.source, node, duplicates);
-        behind.push((split.vertex, split.flow, node));
-    }
-    let tail = |vertex: Vertex, flow| {
-        let split = behind.iter().find(|&&(at, along, _)| at == vertex && along == flow);
-        split.map_or(nodes[vertex], |&(.., node)| node)
-    };
-    for &edge in &part.inner {
-        let edge = &graph.edges[edge as usize];
-        if let Ok(from) = edge.from {
-            result.network.add_edge(tail(from, edge.flow), nodes[edge.to], counts.of(edge.flow));
-        }
-    }
-    match into {
-        Some(vertex) => _ = result.network.add_edge(nodes[vertex], result.sink, u64::MAX),
-        None => {
-            for exit in part.exits.iter().filter(|exit| exit.is_positive) {
-                result.network.add_edge(tail(exit.inside, exit.flow), result.sink, exit.count);
-            }
-        }
-    }
-    result
 }

@@ -3,6 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use cranelift_entity::EntityRef;
+
 use crate::graph::{Cfg, Edge};
 use crate::ir::{Block, Function, Profile};
 use crate::vng::Flow;
@@ -11,7 +13,7 @@ use crate::vng::Flow;
 pub const MAX_COUNT: u64 = 1 << 56;
 
 /// Reason why a profile has no counts of whole runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CountsError {
     /// The function declares no edge.
     NoProfile,
@@ -19,6 +21,16 @@ pub enum CountsError {
     Unbalanced { block: Block, entered: u64, left: u64 },
     /// A count is too large.
     TooLarge(Block),
+    /// The function declares no path.
+    NoPaths,
+    /// The blocks of a declared path are no acyclic path of the function.
+    NoAcyclicPath(Vec<Block>),
+    /// The paths over an edge and the edge have different counts.
+    PathsDisagree { from: Block, to: Block, paths: u64, edge: u64 },
+    /// Paths end at a block that has several ways to begin the next one.
+    SeveralWaysOn(Block),
+    /// The executed paths have too many nodes.
+    TooManyNodes,
 }
 
 /// Lanes along each edge, in whole runs.
@@ -38,47 +50,38 @@ impl EdgeCounts {
     ///
     /// If there is none, if a count is too large, or if what comes to a block does not go on.
     pub fn declared(func: &Function, cfg: &Cfg) -> Result<EdgeCounts, CountsError> {
-        let mut edges = vec![0u64; cfg.edge_count()];
-        let mut is_empty = true;
-        for profile in &func.profiles {
-            let Profile::Edge(declared) = profile else { continue };
-            for &(from, to, count) in declared {
-                // Parallel edges are one way; the first one has the count.
-                let Some(edge) = cfg.out_edges(from).find(|&edge| cfg.target(edge) == to) else { continue };
-                is_empty = false;
-                let sum = edges[edge.as_u32() as usize].saturating_add(count);
-                if sum > MAX_COUNT {
-                    return Err(CountsError::TooLarge(from));
-                }
-                edges[edge.as_u32() as usize] = sum;
-            }
-        }
-        if is_empty { Err(CountsError::NoProfile) } else { EdgeCounts::of_runs(cfg, edges) }
+        EdgeCounts::of_runs(cfg, declared_edges(func, cfg)?.ok_or(CountsError::NoProfile)?)
     }
 
-    /// The counts of whole runs with these counts of edges, by their numbers.
+    /// The counts of whole runs with these counts of edges, by their numbers. Runs begin at entries that are left more
+    /// often than entered.
     ///
     /// # Errors
     ///
     /// If a count is too large, or if what comes to a block does not go on.
     pub fn of_runs(cfg: &Cfg, edges: Vec<u64>) -> Result<EdgeCounts, CountsError> {
-        let count = |edge: &Edge| u128::from(edges[edge.as_u32() as usize]);
-        let (mut blocks, mut runs) = (vec![0; cfg.block_count()], vec![0; cfg.block_count()]);
-        for &block in cfg.reverse_postorder() {
-            let entered: u128 = cfg.in_edges(block).iter().map(count).sum();
-            let left: u128 = cfg.out_edges(block).map(|edge| count(&edge)).sum();
-            let is_exit = cfg.out_edges(block).len() == 0;
-            let narrow = |count: u128| u64::try_from(count).ok().filter(|&count| count <= MAX_COUNT);
-            let (Some(entered), Some(left)) = (narrow(entered), narrow(left)) else {
-                return Err(CountsError::TooLarge(block));
-            };
-            let is_balanced = is_exit || entered == left || cfg.is_entry(block) && entered <= left;
-            if !is_balanced {
+        let mut runs = vec![0; cfg.block_count()];
+        for &block in cfg.entries() {
+            let (entered, left) = through(cfg, &edges, block)?;
+            runs[block.index()] = left.saturating_sub(entered);
+        }
+        EdgeCounts::with_runs(cfg, edges, runs)
+    }
+
+    /// The counts of whole runs with these counts of edges, of which so many begin at each block.
+    ///
+    /// # Errors
+    ///
+    /// If a count is too large, or if what comes to a block does not go on.
+    pub fn with_runs(cfg: &Cfg, edges: Vec<u64>, runs: Vec<u64>) -> Result<EdgeCounts, CountsError> {
+        let mut blocks = vec![0; cfg.block_count()];
+        for block in (0..cfg.block_count()).map(Block::new) {
+            let (entered, left) = through(cfg, &edges, block)?;
+            let entered = entered.saturating_add(runs[block.index()]);
+            if entered != left && cfg.out_edges(block).len() > 0 {
                 return Err(CountsError::Unbalanced { block, entered, left });
             }
-            let at = block.as_u32() as usize;
-            blocks[at] = if is_exit { entered } else { left };
-            runs[at] = blocks[at] - entered;
+            blocks[block.index()] = entered;
         }
         Ok(EdgeCounts { edges, blocks, runs })
     }
@@ -87,18 +90,57 @@ impl EdgeCounts {
     pub fn of(&self, flow: Flow) -> u64 {
         match flow {
             Flow::Block(block) => self.block(block),
-            Flow::Edge(edge) => self.edges[edge.as_u32() as usize],
-            Flow::Entry(block) => self.runs[block.as_u32() as usize],
+            Flow::Edge(edge) => self.edge(edge),
+            Flow::Entry(block) => self.runs[block.index()],
         }
+    }
+
+    /// Lanes along an edge.
+    pub fn edge(&self, edge: Edge) -> u64 {
+        self.edges[edge.index()]
     }
 
     /// Lanes that execute a block.
     pub fn block(&self, block: Block) -> u64 {
-        self.blocks[block.as_u32() as usize]
+        self.blocks[block.index()]
     }
 
     /// Lanes that run the function.
     pub fn runs(&self) -> u64 {
-        self.runs.iter().sum()
+        self.runs.iter().copied().fold(0, u64::saturating_add)
     }
+}
+
+/// The counts that a function's edge profiles declare, by the numbers of the edges; None if they name no edge of it.
+pub(super) fn declared_edges(func: &Function, cfg: &Cfg) -> Result<Option<Vec<u64>>, CountsError> {
+    let mut edges = vec![0u64; cfg.edge_count()];
+    let mut is_empty = true;
+    for profile in &func.profiles {
+        let Profile::Edge(declared) = profile else { continue };
+        for &(from, to, count) in declared {
+            // Parallel edges are one way; the first one has the count.
+            let Some(edge) = cfg.out_edges(from).find(|&edge| cfg.target(edge) == to) else { continue };
+            is_empty = false;
+            add(&mut edges[edge.index()], count, from)?;
+        }
+    }
+    Ok((!is_empty).then_some(edges))
+}
+
+/// Adds a count of a block or of an edge out of it.
+pub(super) fn add(sum: &mut u64, count: u64, block: Block) -> Result<(), CountsError> {
+    *sum = sum.saturating_add(count);
+    if *sum > MAX_COUNT { Err(CountsError::TooLarge(block)) } else { Ok(()) }
+}
+
+/// Lanes into a block and out of it, over edges.
+fn through(cfg: &Cfg, edges: &[u64], block: Block) -> Result<(u64, u64), CountsError> {
+    let (mut entered, mut left) = (0, 0);
+    for edge in cfg.in_edges(block) {
+        add(&mut entered, edges[edge.index()], block)?;
+    }
+    for edge in cfg.out_edges(block) {
+        add(&mut left, edges[edge.index()], block)?;
+    }
+    Ok((entered, left))
 }

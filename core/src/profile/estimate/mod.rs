@@ -10,18 +10,28 @@
 mod cmp;
 mod counts;
 mod exact;
+mod executed_paths;
 mod expected;
+mod flags;
+mod network;
+mod path_graph;
 mod pre;
 mod region;
 
-pub use cmp::MAX_SPLITS;
 pub use counts::{CountsError, EdgeCounts, MAX_COUNT};
 pub use exact::ReuseCounter;
-pub use region::{Crossing, Split, Subregion, Value, Weighted};
+pub use executed_paths::{ExecutedPaths, MAX_PATH_NODES};
+pub use flags::{Actions, FlagPlan, Moment};
+pub use network::{MAX_SPLITS, NetworkEdge, NetworkNode, RegionNetwork, networks};
+pub use path_graph::{MAX_COPIES, PathGraph};
+pub use region::{Crossing, Region, Split, Subregion, Value, Weighted};
 
+use alloc::collections::BTreeMap;
+use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::vng::{Vertex, VertexKind};
+use crate::ir::Inst;
+use crate::vng::{ThreadGraph, Vertex, VertexKind};
 
 /// A lower and an upper bound, both included.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -38,9 +48,9 @@ impl Interval {
         Interval { low: number, high: number }
     }
 
-    /// Both bounds more by a number.
-    fn plus(self, number: u64) -> Interval {
-        Interval { low: self.low.saturating_add(number), high: self.high.saturating_add(number) }
+    /// The sums of numbers in each.
+    pub fn plus(self, other: Interval) -> Interval {
+        Interval { low: self.low.saturating_add(other.low), high: self.high.saturating_add(other.high) }
     }
 
     /// The numbers in both.
@@ -84,53 +94,88 @@ impl Estimator {
 /// The estimate of a value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Estimate {
-    /// The value and its region.
+    /// The value and the parts of its region.
     pub value: Value,
+    /// The region as a whole.
+    pub region: Region,
+    /// Its users.
+    pub users: Vec<UserEstimate>,
     /// Bounds, parallel to the estimators that were asked for.
     pub bounds: Vec<Interval>,
+    /// The numbers within all bounds.
+    pub best: Interval,
+    /// Reuse if every branch is decided by itself.
+    pub expected: f64,
+}
+
+/// The estimate of a user.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct UserEstimate {
+    /// The user.
+    pub vertex: Vertex,
+    /// Lanes that execute it.
+    pub executions: u64,
+    /// Bounds of PRE.
+    pub reuse: Interval,
     /// Reuse if every branch is decided by itself.
     pub expected: f64,
 }
 
 impl Estimate {
-    /// The numbers within all bounds.
-    pub fn best(&self) -> Interval {
-        let all = Interval { low: self.value.definite, high: self.value.executions };
-        self.bounds.iter().fold(all, |best, &bounds| best.intersection(bounds))
+    /// The value and its users without anything that was counted along edges.
+    fn without_counts(&self, estimators: usize) -> Estimate {
+        let users = self.users.iter().map(|&user| UserEstimate { reuse: Interval::default(), expected: 0.0, ..user });
+        let Value { users: vertices, executions, .. } = &self.value;
+        Estimate {
+            value: Value { users: vertices.clone(), executions: *executions, ..Value::default() },
+            region: Region::default(),
+            users: users.collect(),
+            bounds: vec![Interval::default(); estimators],
+            best: Interval::default(),
+            expected: 0.0,
+        }
     }
-}
-
-/// Each user with the bounds of its reuse, and its reuse if every branch is decided by itself.
-pub fn estimate_users(weighted: Weighted<'_>) -> Vec<(Vertex, Interval, f64)> {
-    let probability = expected::probabilities(weighted);
-    let users = weighted.graph.seeds.iter().flatten().copied();
-    let users = users.filter(|&user| matches!(weighted.graph.vertices[user].kind, VertexKind::User(_)));
-    let estimated = users.map(|user| {
-        let executions = weighted.counts.block(weighted.graph.vertices[user].block);
-        (user, pre::bounds(weighted, user), executions as f64 * probability[user])
-    });
-    estimated.collect()
 }
 
 /// The estimates of all values.
 pub fn estimate(weighted: Weighted<'_>, estimators: &[Estimator]) -> Vec<Estimate> {
     let probability = expected::probabilities(weighted);
-    let of_user = |user: Vertex| weighted.counts.block(weighted.graph.vertices[user].block) as f64 * probability[user];
+    let executions = |user: Vertex| weighted.counts.block(weighted.graph.vertices[user].block);
+    let expected_at = |user: Vertex| executions(user) as f64 * probability[user];
     let values = weighted.values().into_iter().map(|value| {
-        let bounds = |estimator: &Estimator| match estimator {
-            Estimator::Pre => {
-                value.users.iter().map(|&user| pre::bounds(weighted, user)).fold(Interval::default(), |sum, user| {
-                    Interval { low: sum.low.saturating_add(user.low), high: sum.high.saturating_add(user.high) }
-                })
-            }
+        let users = copies(weighted.graph, &value.users).into_iter().map(|copies| UserEstimate {
+            vertex: copies[0],
+            executions: copies.iter().map(|&user| executions(user)).fold(0, u64::saturating_add),
+            reuse: pre::bounds(weighted, &copies),
+            expected: copies.iter().map(|&user| expected_at(user)).sum(),
+        });
+        let users: Vec<UserEstimate> = users.collect();
+        let bounds = estimators.iter().map(|estimator| match estimator {
+            Estimator::Pre => users.iter().fold(Interval::default(), |sum, user| sum.plus(user.reuse)),
             Estimator::Cmp1 => cmp::whole(&value),
             Estimator::Cmp2 => cmp::by_subregion(&value),
             Estimator::Cmp3 => cmp::by_reachability(weighted, &value),
             Estimator::Cmp4 => cmp::by_inner_edges(weighted, &value),
-        };
-        let bounds = estimators.iter().map(bounds).collect();
-        let expected = value.users.iter().map(|&user| of_user(user)).sum();
-        Estimate { bounds, expected, value }
+        });
+        let bounds: Vec<Interval> = bounds.collect();
+        let all = Interval { low: value.definite, high: value.executions };
+        let best = bounds.iter().fold(all, |best, &bounds| best.intersection(bounds));
+        let expected = value.users.iter().map(|&user| expected_at(user)).sum();
+        Estimate { region: value.region(), users, bounds, best, expected, value }
     });
     values.collect()
+}
+
+/// Users by their instructions, in the order of the first ones. In a graph of executed paths there are several for one.
+fn copies(graph: &ThreadGraph, users: &[Vertex]) -> Vec<Vec<Vertex>> {
+    let mut places: BTreeMap<Inst, usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<Vertex>> = Vec::new();
+    for &user in users {
+        if let VertexKind::User(inst) = graph.vertices[user].kind {
+            let place = *places.entry(inst).or_insert(groups.len());
+            groups.resize(groups.len().max(place + 1), Vec::new());
+            groups[place].push(user);
+        }
+    }
+    groups
 }

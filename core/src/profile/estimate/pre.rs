@@ -18,44 +18,47 @@ use super::Interval;
 use super::region::Weighted;
 use crate::vng::{Fact, Vertex, VertexKind};
 
-/// The bounds of a user's reuse.
-pub(super) fn bounds(weighted: Weighted<'_>, user: Vertex) -> Interval {
+/// The bounds of the reuse of users that are copies of one.
+pub(super) fn bounds(weighted: Weighted<'_>, users: &[Vertex]) -> Interval {
     let Weighted { graph, facts, counts, cfg } = weighted;
-    let executions = counts.block(graph.vertices[user].block);
-    match facts.available[user] {
-        Fact::MUST => Interval::exactly(executions),
-        Fact::MAY => {
-            let (mut with, mut without, mut duplicated) = (0u64, 0u64, 0u64);
-            let mut reached: SecondaryMap<Vertex, bool> = SecondaryMap::new();
-            let mut visited = Vec::from([user]);
-            reached[user] = true;
-            let mut next = 0;
-            while let Some(&vertex) = visited.get(next) {
-                next += 1;
-                for &edge in &graph.vertices[vertex].incoming {
-                    let count = counts.of(graph.edges[edge as usize].flow);
-                    let from = graph.edges[edge as usize].from.ok();
-                    let gap = from.filter(|&from| graph.vertices[from].kind == VertexKind::Pass);
-                    match (facts.available_from(graph, edge), gap) {
-                        (Fact::NO, _) => without = without.saturating_add(count),
-                        (_, None) => with = with.saturating_add(count),
-                        (_, Some(gap)) if !reached[gap] => {
-                            reached[gap] = true;
-                            visited.push(gap);
-                        }
-                        _ => {}
-                    }
+    let with_fact = |fact: Fact| users.iter().copied().filter(move |&user| facts.available[user] == fact);
+    let executions = |fact: Fact| {
+        let blocks = with_fact(fact).map(|user| counts.block(graph.vertices[user].block));
+        blocks.fold(0, u64::saturating_add)
+    };
+    let (mut with, mut without, mut duplicated) = (0u64, 0u64, 0u64);
+    let mut reached: SecondaryMap<Vertex, bool> = SecondaryMap::new();
+    let mut visited: Vec<Vertex> = with_fact(Fact::MAY).collect();
+    visited.iter().for_each(|&user| reached[user] = true);
+    let gaps = visited.len();
+    let mut next = 0;
+    while let Some(&vertex) = visited.get(next) {
+        next += 1;
+        for &edge in &graph.vertices[vertex].incoming {
+            let count = counts.of(graph.edges[edge as usize].flow);
+            let from = graph.edges[edge as usize].from.ok();
+            let gap = from.filter(|&from| graph.vertices[from].kind == VertexKind::Pass);
+            match (facts.available_from(graph, edge), gap) {
+                (Fact::NO, _) => without = without.saturating_add(count),
+                (_, None) => with = with.saturating_add(count),
+                (_, Some(gap)) if !reached[gap] => {
+                    reached[gap] = true;
+                    visited.push(gap);
                 }
+                _ => {}
             }
-            for &vertex in &visited[1..] {
-                for (flow, targets) in crate::vng::ways_out(cfg, graph, vertex) {
-                    let reaching = targets.iter().filter(|&&target| reached[target]).count() as u64;
-                    duplicated = duplicated.saturating_add(reaching.saturating_sub(1).saturating_mul(counts.of(flow)));
-                }
-            }
-            let least = executions.saturating_sub(without.saturating_add(duplicated));
-            Interval { low: least, high: executions.min(with.saturating_add(duplicated)) }
         }
-        _ => Interval::exactly(0),
     }
+    for &vertex in &visited[gaps..] {
+        for (flow, targets) in crate::vng::ways_out(cfg, graph, vertex) {
+            let reaching = targets.iter().filter(|&&target| reached[target]).count() as u64;
+            duplicated = duplicated.saturating_add(reaching.saturating_sub(1).saturating_mul(counts.of(flow)));
+        }
+    }
+    let uncertain = executions(Fact::MAY);
+    let bounds = Interval {
+        low: uncertain.saturating_sub(without.saturating_add(duplicated)),
+        high: uncertain.min(with.saturating_add(duplicated)),
+    };
+    bounds.plus(Interval::exactly(executions(Fact::MUST)))
 }

@@ -23,6 +23,7 @@ use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
 use super::counts::EdgeCounts;
+use super::network::MAX_SPLITS;
 use crate::graph::Cfg;
 use crate::vng::{Components, Fact, Facts, Flow, ThreadGraph, Users, Vertex, VertexKind};
 
@@ -40,7 +41,7 @@ pub struct Weighted<'a> {
 }
 
 /// An edge into a region or out of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Crossing {
     /// The vertex inside.
     pub inside: Vertex,
@@ -105,6 +106,40 @@ pub struct Value {
     pub subregions: Vec<Subregion>,
 }
 
+/// The region of a value as a whole.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Region {
+    /// Its vertices.
+    pub vertices: Vec<Vertex>,
+    /// Number of its parts.
+    pub subregions: usize,
+    /// Parts with more splits than are limited by the flow into them.
+    pub unlimited: usize,
+    /// Lanes that splits duplicate with the value, and without it.
+    pub duplicated: [u64; 2],
+    /// Edges into it.
+    pub entries: Vec<Crossing>,
+    /// Edges out of it.
+    pub exits: Vec<Crossing>,
+}
+
+impl Value {
+    /// Its region as a whole.
+    pub(super) fn region(&self) -> Region {
+        let parts = &self.subregions;
+        let duplicated =
+            |with_value: bool| parts.iter().map(|part| part.duplicated(with_value)).fold(0, u64::saturating_add);
+        Region {
+            vertices: parts.iter().flat_map(|part| &part.vertices).copied().collect(),
+            subregions: parts.len(),
+            unlimited: parts.iter().filter(|part| part.splits.len() > MAX_SPLITS).count(),
+            duplicated: [duplicated(true), duplicated(false)],
+            entries: parts.iter().flat_map(|part| &part.entries).copied().collect(),
+            exits: parts.iter().flat_map(|part| &part.exits).copied().collect(),
+        }
+    }
+}
+
 impl Subregion {
     /// Lanes that splits may duplicate, of those that come with the value or without it.
     pub fn duplicated(&self, with_value: bool) -> u64 {
@@ -113,12 +148,16 @@ impl Subregion {
 
     /// Lanes over the entries that have the value, or that do not.
     pub fn entered(&self, with_value: bool) -> u64 {
-        self.entries.iter().filter(|entry| entry.is_positive == with_value).map(|entry| entry.count).sum()
+        self.entries
+            .iter()
+            .filter(|entry| entry.is_positive == with_value)
+            .map(|entry| entry.count)
+            .fold(0, u64::saturating_add)
     }
 
     /// Lanes over the exits that need the value.
     pub fn needed(&self) -> u64 {
-        self.exits.iter().filter(|exit| exit.is_positive).map(|exit| exit.count).sum()
+        self.exits.iter().filter(|exit| exit.is_positive).map(|exit| exit.count).fold(0, u64::saturating_add)
     }
 }
 
@@ -134,7 +173,8 @@ impl Weighted<'_> {
             let Some(value) = of_value[vertex] else { continue };
             if let VertexKind::User(_) = data.kind {
                 values[value].users.push(vertex);
-                values[value].executions += counts.block(data.block);
+                let sum = &mut values[value].executions;
+                *sum = sum.saturating_add(counts.block(data.block));
             }
             if let Some(part) = of_part[vertex] {
                 parts[part].0 = value;
@@ -147,7 +187,7 @@ impl Weighted<'_> {
             if self.is_definite(number as u32)
                 && let Some(value) = of_value[edge.to]
             {
-                values[value].definite += count;
+                values[value].definite = values[value].definite.saturating_add(count);
             }
             match (edge.from.ok().and_then(|from| of_part[from]), of_part[edge.to]) {
                 (Some(_), Some(part)) => parts[part].1.inner.push(number as u32),

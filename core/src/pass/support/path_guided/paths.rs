@@ -14,10 +14,7 @@ use alloc::borrow::Cow;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::hash::{BuildHasher, Hasher};
 use fixedbitset::FixedBitSet;
-use hashbrown::hash_table::Entry;
-use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::estimate::Estimate;
 use super::nodes::{Node, Nodes};
@@ -25,6 +22,7 @@ use super::path_sets::{PathSets, are_disjoint, is_none};
 use crate::compact_sort::CompactSort;
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Profile};
+use crate::profile::declared_paths;
 use crate::trace::{Fact, Remark};
 
 /// No node.
@@ -147,33 +145,6 @@ pub(in crate::pass) fn change_frequencies(func: &mut Function, frequencies: &[(V
 }
 
 fn declared<'f>(func: &'f Function, nodes: &Nodes) -> Vec<Executed<'f>> {
-    // Each once, in the order in which they are declared, and their places by the hashes of their
-    // blocks.
-    let mut paths: Vec<(&[Block], u64)> = Vec::new();
-    let mut places: HashTable<(u64, usize)> = HashTable::new();
-    let hasher = DefaultHashBuilder::default();
-    let declared = func.profiles.iter().filter_map(|profile| match profile {
-        Profile::Path(paths) => Some(paths),
-        _ => None,
-    });
-    for (path, count) in declared.flatten().filter(|(path, count)| *count > 0 && !path.is_empty()) {
-        let mut hashing = hasher.build_hasher();
-        let (pairs, last) = path.as_chunks::<2>();
-        let number = |block: Block| u64::from(block.as_u32());
-        pairs.iter().for_each(|&[one, next]| hashing.write_u64(number(one) << 32 | number(next)));
-        last.iter().for_each(|&block| hashing.write_u64(number(block)));
-        let hash = hashing.finish();
-        match places.entry(hash, |&(_, place)| paths[place].0 == path, |&(hash, _)| hash) {
-            Entry::Occupied(known) => {
-                let (_, sum) = &mut paths[known.get().1];
-                *sum = sum.saturating_add(*count);
-            }
-            Entry::Vacant(free) => {
-                free.insert((hash, paths.len()));
-                paths.push((path, *count));
-            }
-        }
-    }
     // By node: the last one to which it was asked for the way, and the node between them, or that
     // one. Most ask the same.
     let mut asked: Vec<[u32; 2]> = vec![[NONE; 2]; nodes.len()];
@@ -200,7 +171,7 @@ fn declared<'f>(func: &'f Function, nodes: &Nodes) -> Vec<Executed<'f>> {
         }
         Executed { blocks: Cow::Borrowed(blocks), nodes: path, frequency }
     };
-    let mut executed: Vec<Executed<'f>> = paths.into_iter().map(path).collect();
+    let mut executed: Vec<Executed<'f>> = declared_paths(func).into_iter().map(path).collect();
     // What is equally frequent has the order of its nodes, which is the same when an edge is split,
     // as that of blocks is not: or else other paths would be frequent then, and what was refused
     // would gain.
