@@ -269,20 +269,17 @@ impl<'g, 'a> Builder<'g, 'a> {
                         None => Err(EndReason::Limit),
                     },
                     Some(&Above::End(reason)) => Err(reason),
-                    _ => {
-                        let kind =
-                            self.instruction(block, instruction).map_or(VertexKind::AtHand, VertexKind::Generator);
+                    Some(&Above::Value(value)) => {
+                        let inst = self.input.shape.values.definition(value).inst();
+                        let kind = inst.map_or(VertexKind::AtHand, VertexKind::Generator);
                         Ok(self.vertex((block, instruction, class, true), kind))
                     }
+                    _ => Err(EndReason::Limit),
                 };
                 self.edge(from, vertex, Flow::Block(block));
             }
             None => {}
         }
-    }
-
-    fn instruction(&self, block: Block, place: u32) -> Option<Inst> {
-        self.input.shape.func.block_insts(block).nth(place as usize)
     }
 
     /// The gap above a place.

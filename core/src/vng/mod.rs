@@ -29,7 +29,7 @@ use cranelift_entity::SecondaryMap;
 use crate::alias::{AliasAnalysis, AliasClasses};
 use crate::flow::Values;
 use crate::graph::{Cfg, Dominators};
-use crate::ir::{Block, Function, Module};
+use crate::ir::{Block, Function, Inst, Module};
 use crate::names::{Name, NameLimits, NameTable};
 use crate::symbolic::{AffineNames, KnownSums, Overflow};
 use crate::trace::{NoTrace, Trace};
@@ -85,6 +85,8 @@ pub struct Foundation<'m> {
     values: Values,
     alias_classes: AliasClasses,
     known_sums: KnownSums,
+    /// The instructions of each block, in order.
+    instructions: SecondaryMap<Block, Vec<Inst>>,
 }
 
 impl<'m> Foundation<'m> {
@@ -96,7 +98,14 @@ impl<'m> Foundation<'m> {
         let known_sums = KnownSums::default();
         let sums = AffineNames::new(func, &values, options.overflow).remembering(&known_sums);
         let alias_classes = AliasClasses::compute(AliasAnalysis::new(module, func, &values, sums));
-        Foundation { module, func, options, cfg, dominators, values, alias_classes, known_sums }
+        let mut instructions: SecondaryMap<Block, Vec<Inst>> = SecondaryMap::new();
+        func.block_order().for_each(|block| instructions[block] = func.block_insts(block).collect());
+        Foundation { module, func, options, cfg, dominators, values, alias_classes, known_sums, instructions }
+    }
+
+    /// The instruction at a place of a block; None after its last one.
+    pub fn instruction(&self, block: Block, place: u32) -> Option<Inst> {
+        self.instructions[block].get(place as usize).copied()
     }
 
     /// The function's graph.

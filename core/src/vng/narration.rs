@@ -262,7 +262,8 @@ impl Names<'_, '_> {
         let entry = self.foundation.cfg().reverse_postorder().first().copied();
         let block = latest.map(|latest| latest.block);
         let at = block.or(entry);
-        let before = at.and_then(|at| self.func.block_insts(at).nth(latest.map_or(0, |latest| latest.place as usize)));
+        let place = latest.map_or(0, |latest| latest.place);
+        let before = at.and_then(|at| self.foundation.instruction(at, place));
         (block, names.map(|name| at.map_or_else(String::new, |at| self.at(name, at, before))))
     }
 }

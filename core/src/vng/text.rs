@@ -50,7 +50,7 @@ impl Names<'_, '_> {
     /// The name of a class at a vertex: of those that hold there, the one that holds from the earliest point on.
     pub fn of_vertex(&self, vertex: Vertex) -> String {
         let data = &self.graph.graph.vertices[vertex];
-        let first = self.func.block_insts(data.block).nth(data.place as usize);
+        let first = self.foundation.instruction(data.block, data.place);
         let ValueNameGraph { classes, threads, .. } = self.graph;
         let name = classes.first_name(self.foundation.shape(), threads, data.class, (data.block, data.place));
         let name = name.map(|(name, _)| name).or_else(|| classes.members(data.class).first().copied());
