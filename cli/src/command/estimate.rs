@@ -6,7 +6,7 @@ use warpscope_core::machine::Machine;
 use warpscope_core::report::{EstimateError, EstimateReport, EstimateRequest, ExactRuns};
 use warpscope_core::sim::Settings;
 
-use super::analysis::{Analysed, AnalysisOptions};
+use super::analysis::{Analysed, AnalysisOptions, print_events};
 use super::opt::ProfileSource;
 use super::run::{RunOptions, reported};
 use crate::failure::Failure;
@@ -25,6 +25,9 @@ pub struct Options {
     /// Add the flow networks of cmp4 to the JSON.
     #[arg(long)]
     network: bool,
+    /// Print each step, a line of JSON each.
+    #[arg(long, conflicts_with = "json")]
+    events: bool,
     #[command(flatten)]
     run: RunOptions,
 }
@@ -35,8 +38,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let runs = if is_simulated { Some(options.measure(&mut analysed)?) } else { None };
     let profile = if is_simulated { "simulated" } else { "declared" };
     let exact = runs.as_ref().filter(|_| options.exact).map(Runs::exact);
-    let request =
-        EstimateRequest { settings: &analysed.settings, profile, runs: exact.as_ref(), has_networks: options.network };
+    let request = EstimateRequest {
+        settings: &analysed.settings,
+        profile,
+        runs: exact.as_ref(),
+        has_networks: options.network,
+        has_events: options.events,
+    };
     let mut reports = Vec::new();
     let mut refusals = String::new();
     for &func in &analysed.funcs {
@@ -52,7 +60,11 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         return Err(Failure::Program(refusals));
     }
     output::notice(&refusals);
-    options.analysis.print(&reports, EstimateReport::to_string)?;
+    if options.events {
+        print_events(reports.into_iter().filter_map(|report| report.events))?;
+    } else {
+        options.analysis.print(&reports, EstimateReport::to_string)?;
+    }
     analysed.complete
 }
 

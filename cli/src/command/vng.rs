@@ -2,7 +2,7 @@
 
 use warpscope_core::report::{ValueEvents, VngReport};
 
-use super::analysis::AnalysisOptions;
+use super::analysis::{AnalysisOptions, print_events};
 use crate::failure::Failure;
 
 #[derive(clap::Args)]
@@ -18,7 +18,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let analysed = options.analysis.open(&["vng"])?;
     if options.events {
         let events = |&func| ValueEvents::of_graph(&analysed.module, func, &analysed.settings);
-        super::analysis::print_events(analysed.funcs.iter().map(events))?;
+        print_events(analysed.funcs.iter().map(events))?;
         return analysed.complete;
     }
     let report = |&func| VngReport::new(&analysed.module, func, &analysed.settings);

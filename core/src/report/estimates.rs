@@ -11,12 +11,13 @@ use serde::Serialize;
 
 use super::estimate_runs::{EstimateError, ExactRuns, counts_error};
 use super::networks::NetworkReport;
+use super::value_events::{ValueEvents, new_journal};
 use super::value_names::{NoteReport, notes, owned};
 use crate::ir::{Block, Func, Module};
 use crate::pass::{AnalysisSettings, KnobValue};
 use crate::profile::estimate::{
     CountsError, Crossing, EdgeCounts, Estimate, Estimator, ExecutedPaths, FlagPlan, Interval, MAX_SPLITS, PathGraph,
-    UserEstimate, Value, Weighted, estimate,
+    UserEstimate, Value, Weighted, estimate, exit_block, record_estimates,
 };
 use crate::vng::{Facts, Foundation, Names, ThreadGraph, ValueNameGraph, Vertex, VertexKind};
 
@@ -53,6 +54,9 @@ pub struct EstimateReport {
     pub instructions: Vec<UserReport>,
     /// Sentences about limits and what was left out.
     pub remarks: Vec<NoteReport>,
+    /// The events, where they were asked for.
+    #[serde(skip)]
+    pub events: Option<ValueEvents>,
 }
 
 /// Count of reuse by flags at the entries and exits of regions.
@@ -175,6 +179,8 @@ pub struct EstimateRequest<'a> {
     pub runs: Option<&'a ExactRuns<'a>>,
     /// Whether flow networks are reported.
     pub has_networks: bool,
+    /// Whether events are reported.
+    pub has_events: bool,
 }
 
 /// Reuse that was counted in runs.
@@ -221,10 +227,14 @@ impl EstimateReport {
     ///
     /// If the profile has no counts of whole runs, or if a run fails.
     pub fn new(module: &Module, id: Func, request: &EstimateRequest<'_>) -> Result<EstimateReport, EstimateError> {
-        let EstimateRequest { settings, profile, runs, has_networks } = *request;
+        let EstimateRequest { settings, profile, runs, has_networks, has_events } = *request;
         let func = &module.funcs[id];
         let foundation = Foundation::compute(module, func, settings.vng_options());
-        let graph = ValueNameGraph::build(&foundation);
+        let mut journal = has_events.then(|| new_journal("estimate", id));
+        let graph = match &mut journal {
+            Some(journal) => ValueNameGraph::build_traced(&foundation, journal),
+            None => ValueNameGraph::build(&foundation),
+        };
         let cfg = foundation.cfg();
         let refused = |error: CountsError| EstimateError::Profile(counts_error(func, &error));
         let paths = match settings.is_from_paths() {
@@ -250,6 +260,9 @@ impl EstimateReport {
         };
         if let Some(graph) = &path_graph {
             estimates = graph.estimate(&estimators, &estimates, &components);
+        }
+        if let Some(journal) = &mut journal {
+            record_estimates(weighted, &estimators, &estimates, path_graph.is_none(), journal);
         }
         let names = Names { module, func, foundation: &foundation, graph: &graph };
         let sum = |of: &dyn Fn(&Estimate) -> u64| estimates.iter().map(of).fold(0, u64::saturating_add);
@@ -295,6 +308,7 @@ impl EstimateReport {
             instructions: names.users(&estimates, reused),
             correlation: exact.map(|exact| exact.correlation),
             remarks,
+            events: journal.map(|journal| ValueEvents::narrate(&journal, &names)),
         })
     }
 }
@@ -353,14 +367,9 @@ impl Names<'_, '_> {
 
     fn exit(&self, exit: &Crossing) -> ExitReport {
         let graph = &self.graph.graph;
-        let to = match (exit.outside, exit.flow) {
-            (Some(vertex), _) => graph.vertices[vertex].block,
-            (None, crate::vng::Flow::Edge(edge)) => self.foundation.cfg().target(edge),
-            (None, _) => graph.vertices[exit.inside].block,
-        };
         ExitReport {
             from: self.label(graph.vertices[exit.inside].block),
-            to: self.label(to),
+            to: self.label(exit_block(self.foundation.cfg(), graph, exit)),
             name: self.of_vertex(exit.inside),
             count: exit.count,
             needed: exit.is_positive,

@@ -32,6 +32,7 @@ pub struct ValueEventReport {
 }
 
 /// The events of a function.
+#[derive(Clone, PartialEq, Debug)]
 pub struct ValueEvents {
     /// The events, in order.
     pub events: Vec<ValueEventReport>,
@@ -42,16 +43,15 @@ pub struct ValueEvents {
 impl ValueEvents {
     /// The events of a function's value name graph.
     pub fn of_graph(module: &Module, func: Func, settings: &AnalysisSettings) -> ValueEvents {
-        let mut journal = Journal::new();
-        journal.begin_pass("vng");
-        journal.enter(func);
+        let mut journal = new_journal("vng", func);
         let func = &module.funcs[func];
         let foundation = Foundation::compute(module, func, settings.vng_options());
         let graph = ValueNameGraph::build_traced(&foundation, &mut journal);
         ValueEvents::narrate(&journal, &Names { module, func, foundation: &foundation, graph: &graph })
     }
 
-    fn narrate(journal: &Journal, names: &Names<'_, '_>) -> ValueEvents {
+    /// The events of a journal of one analysis, of the graph that the names are of.
+    pub(super) fn narrate(journal: &Journal, names: &Names<'_, '_>) -> ValueEvents {
         let line = |(seq, event)| {
             let Narrated { kind, at, from, name, value, rule, why, .. } = names.narrate(event);
             let label = |block| names.label(block);
@@ -60,4 +60,12 @@ impl ValueEvents {
         let events = journal.value_events(0).enumerate().map(line).collect();
         ValueEvents { events, is_cut: !journal.has_room() }
     }
+}
+
+/// A journal for one analysis of a function.
+pub(super) fn new_journal(analysis: &str, func: Func) -> Journal {
+    let mut journal = Journal::new();
+    journal.begin_pass(analysis);
+    journal.enter(func);
+    journal
 }

@@ -24,7 +24,7 @@ pub use edit::{Edit, Place, Touched, apply_all, undo_all};
 pub use questions::{Answer, Query, QuestionEvent, QuestionId};
 pub use remark::{Fact, Remark, RemarkKind, sentence};
 pub use table::{Holder, TableEvent};
-pub use values::{FactKind, NameEnd, ValueEvent};
+pub use values::{FactKind, NameEnd, ValueEvent, record_value_event};
 
 /// One thing that a door reports.
 #[derive(Clone, PartialEq, Debug)]

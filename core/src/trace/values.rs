@@ -19,6 +19,7 @@
 
 use alloc::vec::Vec;
 
+use super::{Event, Topic, Trace};
 use crate::ir::{Block, Inst};
 use crate::names::Name;
 
@@ -159,4 +160,11 @@ pub enum ValueEvent {
         /// The upper bound.
         high: u64,
     },
+}
+
+/// Records an event if the trace wants it.
+pub fn record_value_event(trace: &mut dyn Trace, event: impl FnOnce() -> ValueEvent) {
+    if trace.wants(Topic::Value) {
+        trace.record(Event::Value(event()));
+    }
 }

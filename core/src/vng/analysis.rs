@@ -24,10 +24,9 @@ use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
-use super::events::tell;
 use super::graph::{Flow, ThreadGraph, Vertex, VertexKind};
 use crate::graph::Cfg;
-use crate::trace::{FactKind, Trace, ValueEvent};
+use crate::trace::{FactKind, Trace, ValueEvent, record_value_event};
 
 /// A fact about all ways to or from a point. Two bits, "on some way yes" and "on some way no".
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -143,7 +142,7 @@ fn available(graph: &ThreadGraph, trace: &mut dyn Trace) -> SecondaryMap<Vertex,
         };
         if fact != Fact::UNKNOWN && available[edge.to].meet(fact) != available[edge.to] {
             available[edge.to] = available[edge.to].meet(fact);
-            tell_fact(trace, FactKind::Available, edge.to, available[edge.to]);
+            record_fact(trace, FactKind::Available, edge.to, available[edge.to]);
             work.push(edge.to);
         }
     }
@@ -156,7 +155,7 @@ fn available(graph: &ThreadGraph, trace: &mut dyn Trace) -> SecondaryMap<Vertex,
             let to = graph.edges[edge as usize].to;
             if available[to].meet(fact) != available[to] {
                 available[to] = available[to].meet(fact);
-                tell_fact(trace, FactKind::Available, to, available[to]);
+                record_fact(trace, FactKind::Available, to, available[to]);
                 work.push(to);
             }
         }
@@ -179,8 +178,8 @@ pub fn ways_out(cfg: &Cfg, graph: &ThreadGraph, vertex: Vertex) -> Vec<(Flow, Sm
 }
 
 /// Records that a fact about a vertex has changed.
-fn tell_fact(trace: &mut dyn Trace, kind: FactKind, vertex: Vertex, fact: Fact) {
-    tell(trace, || ValueEvent::Fact { vertex: vertex.as_u32(), kind, answer: fact.word() });
+fn record_fact(trace: &mut dyn Trace, kind: FactKind, vertex: Vertex, fact: Fact) {
+    record_value_event(trace, || ValueEvent::Fact { vertex: vertex.as_u32(), kind, answer: fact.word() });
 }
 
 /// Anticipation, and numbers of users.
@@ -219,7 +218,7 @@ fn backward(
             let (fact, number) = (fact.meet(anticipated[vertex]), number.meet(users[vertex]));
             if (fact, number) != (anticipated[vertex], users[vertex]) {
                 if fact != anticipated[vertex] {
-                    tell_fact(trace, FactKind::Anticipated, vertex, fact);
+                    record_fact(trace, FactKind::Anticipated, vertex, fact);
                 }
                 (anticipated[vertex], users[vertex]) = (fact, number);
                 let before =

@@ -4,55 +4,48 @@ use super::seeds::{Role, Seed};
 use super::synonyms::Classes;
 use super::threads::{Above, EndReason, Shape, Thread, Threads};
 use crate::names::Name;
-use crate::trace::{Event, NameEnd, Topic, Trace, ValueEvent};
-
-/// Records an event if the trace wants it.
-pub(super) fn tell(trace: &mut dyn Trace, event: impl FnOnce() -> ValueEvent) {
-    if trace.wants(Topic::Value) {
-        trace.record(Event::Value(event()));
-    }
-}
+use crate::trace::{NameEnd, Trace, ValueEvent, record_value_event as record};
 
 /// Records the seeds.
-pub(super) fn tell_seeds(seeds: &[Seed], trace: &mut dyn Trace) {
+pub(super) fn record_seeds(seeds: &[Seed], trace: &mut dyn Trace) {
     if !trace.is_on() {
         return;
     }
     for seed in seeds {
         let is_user = seed.role == Role::User;
-        tell(trace, || ValueEvent::Seed { inst: seed.inst, name: seed.name, is_user });
+        record(trace, || ValueEvent::Seed { inst: seed.inst, name: seed.name, is_user });
     }
 }
 
 /// Records each thread, in the order of visits.
-pub(super) fn tell_threads(shape: Shape<'_>, threads: &Threads, trace: &mut dyn Trace) {
+pub(super) fn record_threads(shape: Shape<'_>, threads: &Threads, trace: &mut dyn Trace) {
     if !trace.is_on() {
         return;
     }
     for &name in threads.names() {
         if let Some(thread) = threads.of(name) {
-            tell_thread(shape, name, thread, trace);
+            record_thread(shape, name, thread, trace);
         }
     }
 }
 
-fn tell_thread(shape: Shape<'_>, name: Name, thread: &Thread, trace: &mut dyn Trace) {
+fn record_thread(shape: Shape<'_>, name: Name, thread: &Thread, trace: &mut dyn Trace) {
     let at = thread.latest.map(|latest| latest.block);
     match &thread.above {
-        Above::Constant => tell(trace, || ValueEvent::End { at, from: None, name, end: NameEnd::Constant }),
-        Above::Value(_) => tell(trace, || ValueEvent::End { at, from: None, name, end: NameEnd::Value }),
-        Above::End(reason) => tell(trace, || ValueEvent::End { at, from: None, name, end: name_end(*reason) }),
+        Above::Constant => record(trace, || ValueEvent::End { at, from: None, name, end: NameEnd::Constant }),
+        Above::Value(_) => record(trace, || ValueEvent::End { at, from: None, name, end: NameEnd::Value }),
+        Above::End(reason) => record(trace, || ValueEvent::End { at, from: None, name, end: name_end(*reason) }),
         Above::Load(inst, above) => {
             if let Some(block) = at {
                 let inst = Some(*inst);
-                tell(trace, || ValueEvent::Name { at: block, from: block, inst, name, above: *above });
+                record(trace, || ValueEvent::Name { at: block, from: block, inst, name, above: *above });
             }
         }
         Above::Join(block, along) => {
             // At the function's entry one end follows those of the edges.
             let sources = shape.edges_into(*block).map(|edge| Some(shape.cfg.source(edge)));
             for (from, above) in sources.chain(core::iter::once(None)).zip(along) {
-                tell(trace, || match (*above, from) {
+                record(trace, || match (*above, from) {
                     (Ok(above), Some(from)) => ValueEvent::Name { at: *block, from, inst: None, name, above },
                     (Err(reason), _) => ValueEvent::End { at: Some(*block), from, name, end: name_end(reason) },
                     (Ok(_), None) => ValueEvent::End { at: None, from: None, name, end: NameEnd::Entry },
@@ -73,11 +66,11 @@ const fn name_end(reason: EndReason) -> NameEnd {
 }
 
 /// Records the classes of several names.
-pub(super) fn tell_classes(classes: &Classes, trace: &mut dyn Trace) {
+pub(super) fn record_classes(classes: &Classes, trace: &mut dyn Trace) {
     if !trace.is_on() {
         return;
     }
     for (_, names) in classes.iter().filter(|(_, names)| names.len() > 1) {
-        tell(trace, || ValueEvent::Class { names: names.to_vec() });
+        record(trace, || ValueEvent::Class { names: names.to_vec() });
     }
 }

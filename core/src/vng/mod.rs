@@ -161,11 +161,11 @@ impl<'a> NamedThreads<'a> {
         let limits = NameLimits { depth: options.depth, dereferences: options.dereferences };
         let mut names = NameTable::new(func, values, foundation.sums(), alias_classes, limits);
         let (seeds, guarded) = seeds::collect(func, cfg.reverse_postorder(), values, &mut names, options.seeds);
-        events::tell_seeds(&seeds, trace);
+        events::record_seeds(&seeds, trace);
         let limits = ThreadLimits { window: options.window, names: options.names };
         let roots = seeds.iter().flat_map(|seed| core::iter::once(seed.name).chain(seed.elements.iter().copied()));
         let threads = ThreadPlacer::new(foundation.shape(), &mut names, limits).place(roots);
-        events::tell_threads(foundation.shape(), &threads, trace);
+        events::record_threads(foundation.shape(), &threads, trace);
         NamedThreads { names, seeds, guarded, threads }
     }
 }
@@ -185,7 +185,7 @@ impl<'a> ValueNameGraph<'a> {
             true => Classes::find(shape, &threads, trace),
             false => Classes::single(&threads),
         };
-        events::tell_classes(&classes, trace);
+        events::record_classes(&classes, trace);
         let alias = AliasAnalysis::new(module, func, values, foundation.sums());
         let memory = Memory::new(func, alias, alias_classes, &seeds, options.kills);
         let input = GraphInput {

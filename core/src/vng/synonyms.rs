@@ -30,11 +30,10 @@ use alloc::vec::Vec;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
 use hashbrown::HashMap;
 
-use super::events::tell;
 use super::threads::{Above, Latest, Shape, Threads};
 use crate::ir::Block;
 use crate::names::Name;
-use crate::trace::{Trace, ValueEvent};
+use crate::trace::{Trace, ValueEvent, record_value_event};
 
 /// Pairs of names that are compared.
 pub const MAX_PAIRS: usize = 1 << 22;
@@ -256,13 +255,16 @@ impl Comparison<'_> {
         let mut work: Vec<u32> =
             (0..self.pairs.len() as u32).filter(|&pair| self.pairs[pair as usize].differ).collect();
         for &pair in &work {
-            tell(trace, || ValueEvent::Apart { names: self.pairs[pair as usize].names, because: None });
+            record_value_event(trace, || ValueEvent::Apart { names: self.pairs[pair as usize].names, because: None });
         }
         while let Some(pair) = work.pop() {
             for dependent in core::mem::take(&mut self.pairs[pair as usize].dependents) {
                 if !core::mem::replace(&mut self.pairs[dependent as usize].differ, true) {
                     let because = Some(self.pairs[pair as usize].names);
-                    tell(trace, || ValueEvent::Apart { names: self.pairs[dependent as usize].names, because });
+                    record_value_event(trace, || ValueEvent::Apart {
+                        names: self.pairs[dependent as usize].names,
+                        because,
+                    });
                     work.push(dependent);
                 }
             }

@@ -70,7 +70,13 @@ pub fn estimates(golden: &Golden, module: &Module) -> Result<String, Failed> {
         exact.declare_profile(&mut module).map_err(|error| error.to_string())?;
     }
     let has_networks = golden.words.iter().any(|word| word == "network");
-    let request = EstimateRequest { settings: &settings, profile: "declared", runs: exact.as_ref(), has_networks };
+    let request = EstimateRequest {
+        settings: &settings,
+        profile: "declared",
+        runs: exact.as_ref(),
+        has_networks,
+        has_events: false,
+    };
     let mut text = String::new();
     for func in module.funcs.keys() {
         match EstimateReport::new(&module, func, &request) {

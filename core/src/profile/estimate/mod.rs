@@ -9,6 +9,7 @@
 
 mod cmp;
 mod counts;
+mod events;
 mod exact;
 mod executed_paths;
 mod expected;
@@ -19,6 +20,7 @@ mod pre;
 mod region;
 
 pub use counts::{CountsError, EdgeCounts, MAX_COUNT};
+pub use events::{exit_block, record_estimates};
 pub use exact::ReuseCounter;
 pub use executed_paths::{ExecutedPaths, MAX_PATH_NODES};
 pub use flags::{Actions, FlagPlan, Moment};
