@@ -7,15 +7,19 @@ use warpscope_core::derive;
 use warpscope_core::ir::{Func, Module};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::AnalysisSettings;
-use warpscope_core::report::{EstimateError, EstimateReport, EstimateRequest, ExactRuns, VngReport};
+use warpscope_core::report::{EstimateError, EstimateReport, EstimateRequest, ExactRuns, ValueEvents, VngReport};
 use warpscope_core::sim::Settings;
 
 use crate::Golden;
 
-/// The names of each function and where its users' values come from.
+/// The names of each function and where its users' values come from; `events` shows the steps in their place.
 pub fn names(golden: &Golden, module: &Module) -> Result<String, Failed> {
     let settings = settings(golden, &["vng"])?;
     let mut text = String::new();
+    if golden.words.iter().any(|word| word == "events") {
+        module.funcs.keys().for_each(|func| text.push_str(&events(&ValueEvents::of_graph(module, func, &settings))));
+        return Ok(text);
+    }
     for func in module.funcs.keys() {
         let report = VngReport::new(module, func, &settings);
         let growth: Vec<String> = report.growth.iter().map(|growth| growth.names.to_string()).collect();
@@ -53,7 +57,17 @@ pub fn names(golden: &Golden, module: &Module) -> Result<String, Failed> {
     Ok(text)
 }
 
-/// The bounds of each function; `exact` runs its kernels, and takes the counts from there; `network` adds flow networks.
+/// The steps of an analysis, a line each.
+fn events(events: &ValueEvents) -> String {
+    let mut text = String::new();
+    for event in &events.events {
+        let _ = writeln!(text, "{} {} ({}): {}", event.seq, event.kind, event.rule, event.why);
+    }
+    text
+}
+
+/// The bounds of each function; `exact` runs its kernels, and takes the counts from there; `network` adds flow networks, and
+/// `events` shows the steps in their place.
 pub fn estimates(golden: &Golden, module: &Module) -> Result<String, Failed> {
     let settings = settings(golden, &["vng", "estimate"])?;
     let mut module = module.clone();
@@ -75,12 +89,12 @@ pub fn estimates(golden: &Golden, module: &Module) -> Result<String, Failed> {
         profile: "declared",
         runs: exact.as_ref(),
         has_networks,
-        has_events: false,
+        has_events: golden.words.iter().any(|word| word == "events"),
     };
     let mut text = String::new();
     for func in module.funcs.keys() {
         match EstimateReport::new(&module, func, &request) {
-            Ok(report) => text.push_str(&estimate(&report)),
+            Ok(report) => text.push_str(&report.events.as_ref().map_or_else(|| estimate(&report), events)),
             Err(EstimateError::Profile(message)) => _ = writeln!(text, "error: {message}"),
             Err(EstimateError::Run(error)) => return Err(error.to_string().into()),
         }
@@ -165,7 +179,7 @@ fn estimate(report: &EstimateReport) -> String {
 
 fn settings(golden: &Golden, analyses: &[&str]) -> Result<AnalysisSettings, Failed> {
     let mut settings = AnalysisSettings::default();
-    for word in golden.words.iter().filter(|word| !["exact", "network"].contains(&word.as_str())) {
+    for word in golden.words.iter().filter(|word| !["exact", "network", "events"].contains(&word.as_str())) {
         settings.set(analyses, word)?;
     }
     Ok(settings)

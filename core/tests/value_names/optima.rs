@@ -233,7 +233,7 @@ impl<'a> Insertions<'a> {
         costs.min().expect("insertions on all edges suffice")
     }
 
-    /// The same cost by one minimum cut through the whole graph.
+    /// That cost by one minimum cut through the whole graph.
     fn least_cut(&self) -> u64 {
         let Weighted { graph, counts, .. } = self.weighted;
         let count = graph.vertices.len();
