@@ -36,6 +36,16 @@ export function simulate(source, options = {}) {
   return call(engine.simulate, source, options);
 }
 
+/** Follows values under their names, and tells which computations repeat them on which paths. */
+export function vng(source, options = {}) {
+  return call(engine.vng, source, options);
+}
+
+/** Bounds how often values are computed again. */
+export function estimate(source, options = {}) {
+  return call(engine.estimate, source, options);
+}
+
 /** The engine answers `{ "ok": … }` or `{ "error": { "message", "diagnostics" } }`. */
 function call(entry, source, options) {
   const answer = JSON.parse(entry(String(source), JSON.stringify(options)));

@@ -31,6 +31,22 @@ export function inspect(source: string, options?: InspectOptions): Inspected;
  */
 export function simulate(source: string, options?: SimulateOptions): Simulated;
 
+/**
+ * Builds the value name graph of a function; the answer is that of `warpscope vng --json`.
+ * @throws {EngineError} if the program or the options are wrong
+ */
+export function vng(source: string, options: VngOptions & { kernel: string }): ValueNames;
+/** Builds the value name graph of each function. */
+export function vng(source: string, options?: VngOptions): ValueNames[];
+
+/**
+ * Bounds how often a function computes values again; the answer is that of `warpscope estimate --json`.
+ * @throws {EngineError} if the program, the options or the profile are wrong, or a run failed
+ */
+export function estimate(source: string, options: EstimateOptions & { kernel: string }): Estimated;
+/** Bounds it for each function whose profile is one of whole runs. */
+export function estimate(source: string, options?: EstimateOptions): Estimated[];
+
 export interface ParseOptions {
   /** Default: `wir`. */
   from?: Language;
@@ -432,6 +448,168 @@ export interface Simulated extends Statistics {
   /** Only with `profile`: profiles by function. */
   profile?: Record<string, Profile>;
   [more: string]: unknown;
+}
+
+/** Options of `vng`. */
+export interface VngOptions extends ParseOptions {
+  /** Only this kernel or function; the answer is one document then. Default: all, in a list. */
+  kernel?: string;
+  /** Instructions whose values are followed. Default: `loads`. */
+  seeds?: "loads" | "arithmetic" | "branches" | "all";
+  /** Traversals across loop iterations that change a name, 1 to 8. Default: 3. */
+  window?: number;
+  /** Settings of analyses: `{ "vng.kills": "none", "estimate.estimators": ["cmp2"] }`. */
+  knobs?: Record<string, KnobValue>;
+}
+
+/** Options of `vng`, and those of the profile. */
+export interface EstimateOptions extends VngOptions, RunOptions {
+  /** Source of the counts: the program's declared profile, or runs of its kernels. Default: `declared`. */
+  profile?: "declared" | "simulate";
+  /** Count reuse exactly in runs. Implies `profile: "simulate"`. Default: false. */
+  exact?: boolean;
+  /** Add the flow networks of cmp4. Default: false. */
+  network?: boolean;
+}
+
+/** A number, a switch, a word or a list of words. */
+export type KnobValue = number | boolean | string | string[];
+
+export type Availability = "must" | "may" | "no";
+
+/** Label of a block and index of an instruction in it. */
+export type Place = [string, number];
+
+/** A lower and an upper bound, both included. */
+export type Interval = [number, number];
+
+/** A limit that was reached, or what was left out. */
+export interface AnalysisNote {
+  rule: string;
+  message: string;
+}
+
+/** The value name graph of a function. */
+export interface ValueNames {
+  kernel: string;
+  knobs: Record<string, KnobValue>;
+  /** Registers that the function mentions. */
+  registers: number;
+  blocks: number;
+  names: number;
+  classes: number;
+  vertices: number;
+  /** Edges along which one class continues as several. */
+  splits: number;
+  /** Whether no edge changes a name and there are no splits. */
+  separable: boolean;
+  /** Share of the blocks in which or into which a name changes, 0 to 1. */
+  changed_blocks: number;
+  /** Names for windows 1 to 4; `ratio` is names for each register. */
+  growth: { window: number; names: number; ratio: number }[];
+  seeds: Seed[];
+  values: ValueNamesOfValue[];
+  remarks: AnalysisNote[];
+}
+
+/** An instruction whose name is followed. */
+export interface Seed {
+  block: string;
+  index: number;
+  text: string;
+  kind: "user" | "generator";
+  name: string;
+  /** The value that it belongs to; null where nothing uses it. */
+  value: number | null;
+  /** Null for generators. */
+  availability: Availability | null;
+  anticipated: Availability;
+  /** The constant that it is on every path. */
+  constant: number | null;
+}
+
+/** A value with its names, block by block; `from` are those before. */
+export interface ValueNamesOfValue {
+  id: number;
+  seeds: Place[];
+  splits: number;
+  names: { block: string; name: string; from: { block: string; name: string | null }[] }[];
+}
+
+/** The estimates of a function. Counts are lanes. */
+export interface Estimated {
+  kernel: string;
+  runs: number;
+  profile: "declared" | "simulated";
+  from: "edges" | "paths";
+  knobs: Record<string, KnobValue>;
+  /** Executions of all users. */
+  users: number;
+  /** Reuse that is certain. */
+  definite: number;
+  bounds: EstimatorBounds;
+  /** Intersections of the values' bounds, added. */
+  best: Interval;
+  /** Reuse if every branch is decided by itself. */
+  expected: number;
+  /** Reuse in runs; null without `exact`. */
+  exact: number | null;
+  /** The same count by flags at the entries and exits of regions. */
+  correlation: { count: number; flags: number; counters: number } | null;
+  values: EstimatedValue[];
+  instructions: EstimatedInstruction[];
+  remarks: AnalysisNote[];
+}
+
+/** Bounds of the estimators that were computed. */
+export type EstimatorBounds = Partial<Record<"pre" | "cmp1" | "cmp2" | "cmp3" | "cmp4", Interval>>;
+
+export interface EstimatedValue {
+  id: number;
+  name: string;
+  seeds: Place[];
+  users: number;
+  definite: number;
+  region: ValueRegion;
+  bounds: EstimatorBounds;
+  expected: number;
+  exact: number | null;
+  /** Only with `network`: for each subregion the network with the value, and the one without it. */
+  networks?: FlowNetwork[];
+}
+
+/** Where an edge profile does not tell which users are reached with the value. */
+export interface ValueRegion {
+  blocks: string[];
+  subregions: number;
+  /** Executions that splits duplicate, with the value and without it. */
+  duplicated: [number, number];
+  /** `from` is null for nowhere and where a run begins. */
+  entries: { from: string | null; to: string; name: string; count: number; available: boolean }[];
+  exits: { from: string; to: string; name: string; count: number; needed: boolean }[];
+}
+
+/** A flow network; edges give nodes by their places, and `cut` gives edges. */
+export interface FlowNetwork {
+  subregion: number;
+  available: boolean;
+  flow: number;
+  nodes: { kind: "source" | "sink" | "name" | "split"; block: string | null; name: string | null }[];
+  edges: { from: number; to: number; capacity: number; flow: number }[];
+  /** The minimum cut nearest the sink. */
+  cut: number[];
+}
+
+export interface EstimatedInstruction {
+  block: string;
+  index: number;
+  opcode: string;
+  name: string;
+  executions: number;
+  availability: Availability;
+  pre: Interval;
+  expected: number;
+  exact: number | null;
 }
 
 /** The program or the options were wrong, or a run failed. The message is what the command line would print. */

@@ -39,13 +39,15 @@ const answer = JSON.stringify({
   ptx: warpscope.optimize(source, { emit: "ptx" }).text.includes(".visible .entry scale"),
   measured: warpscope.optimize(source, { profile: "simulate", grid: 2, block: [32] }).text.includes("profile warp"),
   cycles: warpscope.simulate(source, { grid: 1, block: [32] }).cycles > 0,
+  names: warpscope.vng(source).map((graph) => graph.seeds.map((seed) => seed.name)),
+  reused: warpscope.estimate(source, { kernel: "scale", exact: true, knobs: { "estimate.from": "paths" } }).exact,
   refused,
 });
 `;
 
 function check(text) {
   const { optimized, ...answer } = JSON.parse(text);
-  assert.deepEqual(answer, { version, kernels: ["scale"], mistakes: [6], ptx: true, measured: true, cycles: true, refused: "true" });
+  assert.deepEqual(answer, { version, kernels: ["scale"], mistakes: [6], ptx: true, measured: true, cycles: true, names: [["x[i]", "x[i]"]], reused: 0, refused: "true" });
   assert.match(optimized, /^kernel scale/);
   assert.doesNotMatch(optimized, /two/);
 }

@@ -34,7 +34,7 @@ pub fn parse(source: &str, options: &str) -> String {
 /// Runs passes over a program. `clock` gives microseconds for the report.
 pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> String {
     answer(options, |options: OptimizeOptions| {
-        refuse_unknown(&options.unknown, OPTIMIZE_OPTIONS)?;
+        refuse_unknown(&options.unknown, &[OPTIMIZE_OPTIONS, RUN_OPTIONS])?;
         let (emit, plain_loads) = (options.emit, options.plain_loads);
         let (session, launch) = open(source, options, clock)?;
         let text = match emit {
@@ -49,7 +49,7 @@ pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> 
 pub fn inspect(source: &str, options: &str) -> String {
     answer(options, |options: InspectOptions| {
         let InspectOptions { stop, choices, optimize } = options;
-        refuse_unknown(&optimize.unknown, INSPECT_OPTIONS)?;
+        refuse_unknown(&optimize.unknown, &[INSPECT_OPTIONS, RUN_OPTIONS])?;
         let (kernel, is_measured) = (optimize.kernel.clone(), optimize.profile == ProfileSource::Simulate);
         let choices = choices.iter().map(|(key, value)| (key.clone(), plain(value))).collect();
         let (mut session, _) = open(source, optimize, &mut || 0)?;
@@ -112,7 +112,7 @@ fn emit_ptx(module: &Module, plain_loads: bool) -> Result<String, Failure> {
 /// Runs a program's launch.
 pub fn simulate(source: &str, options: &str) -> String {
     answer(options, |options: SimulateOptions| {
-        refuse_unknown(&options.unknown, SIMULATE_OPTIONS)?;
+        refuse_unknown(&options.unknown, &[SIMULATE_OPTIONS, RUN_OPTIONS])?;
         let mut module = load(source, options.from)?;
         options.run.replace_launches(&mut module)?;
         let (settings, machine) = (options.run.settings()?, options.run.machine()?);
@@ -180,7 +180,7 @@ struct SimulateOptions {
 
 /// On what a kernel is run, with what; named as on the command line.
 #[derive(Deserialize)]
-struct RunOptions {
+pub(crate) struct RunOptions {
     launch: Option<String>,
     machine: Option<String>,
     seed: Option<Value>,
@@ -193,7 +193,7 @@ struct RunOptions {
 }
 
 /// The names of the options, for who mistypes one.
-const RUN_OPTIONS: &[&str] = &["launch", "machine", "seed", "set", "grid", "block", "warp", "fuel"];
+pub(crate) const RUN_OPTIONS: &[&str] = &["launch", "machine", "seed", "set", "grid", "block", "warp", "fuel"];
 const OPTIMIZE_OPTIONS: &[&str] = &["from", "passes", "kernel", "knobs", "fastMath", "emit", "plainLoads", "profile"];
 const INSPECT_OPTIONS: &[&str] = &["from", "passes", "kernel", "knobs", "fastMath", "profile", "stop", "choices"];
 const SIMULATE_OPTIONS: &[&str] = &["from", "kernel", "dump", "profile"];
@@ -201,7 +201,7 @@ const SIMULATE_OPTIONS: &[&str] = &["from", "kernel", "dump", "profile"];
 /// Source of the frequencies for profile-driven passes.
 #[derive(Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum ProfileSource {
+pub(crate) enum ProfileSource {
     /// From the program's `profile` blocks.
     #[default]
     Declared,
@@ -254,7 +254,7 @@ struct Param {
 
 /// Why there is no answer.
 #[derive(Serialize)]
-struct Failure {
+pub(crate) struct Failure {
     message: String,
     diagnostics: Vec<Diagnostic>,
 }
@@ -307,7 +307,7 @@ impl OptimizeOptions {
 
 impl RunOptions {
     /// As the command line's options: each is a setting of that name.
-    fn settings(&self) -> Result<sim::Settings, Failure> {
+    pub(crate) fn settings(&self) -> Result<sim::Settings, Failure> {
         let mut settings = sim::Settings::default();
         let named = [
             ("seed", &self.seed),
@@ -323,7 +323,7 @@ impl RunOptions {
         Ok(settings)
     }
 
-    fn machine(&self) -> Result<Machine, Failure> {
+    pub(crate) fn machine(&self) -> Result<Machine, Failure> {
         let Some(name) = &self.machine else { return Ok(Machine::default()) };
         Machine::from_name(name).ok_or_else(|| {
             let names: Vec<&str> = Machine::ALL.iter().map(|machine| machine.name()).collect();
@@ -332,7 +332,7 @@ impl RunOptions {
     }
 
     /// Lets the program have the launches of the other text, if there is one, in place of its own.
-    fn replace_launches(&self, module: &mut Module) -> Result<(), Failure> {
+    pub(crate) fn replace_launches(&self, module: &mut Module) -> Result<(), Failure> {
         let Some(launch) = &self.launch else { return Ok(()) };
         // Only read, not verified: its kernels stand in the other text.
         let other = text::parse(launch).into_result().map_err(|found| Failure::mistakes("launch", launch, &found))?;
@@ -355,7 +355,7 @@ impl Kernel {
 }
 
 impl Failure {
-    fn new(message: impl Into<String>) -> Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Failure {
         Failure { message: message.into(), diagnostics: Vec::new() }
     }
 
@@ -389,9 +389,9 @@ fn tell_of_runs(module: &mut Module, options: &OptimizeOptions) -> Result<Vec<La
 }
 
 /// An option of another name would do nothing, and nobody would know why.
-fn refuse_unknown(unknown: &BTreeMap<String, Value>, own: &[&str]) -> Result<(), Failure> {
+pub(crate) fn refuse_unknown(unknown: &BTreeMap<String, Value>, known: &[&[&str]]) -> Result<(), Failure> {
     let Some(name) = unknown.keys().next() else { return Ok(()) };
-    let all = || own.iter().chain(RUN_OPTIONS).copied();
+    let all = || known.iter().copied().flatten().copied();
     let hint = match text::nearest(name, all()) {
         Some(other) => format!("did you mean `{other}`?"),
         None => format!("there is {}", all().collect::<Vec<_>>().join(", ")),
@@ -400,7 +400,7 @@ fn refuse_unknown(unknown: &BTreeMap<String, Value>, own: &[&str]) -> Result<(),
 }
 
 /// Reads the options, works, and wraps the result.
-fn answer<'a, O: Deserialize<'a>, T: Serialize>(
+pub(crate) fn answer<'a, O: Deserialize<'a>, T: Serialize>(
     options: &'a str,
     work: impl FnOnce(O) -> Result<T, Failure>,
 ) -> String {
@@ -414,7 +414,7 @@ fn answer<'a, O: Deserialize<'a>, T: Serialize>(
 }
 
 /// The program, if it can be used.
-fn load(source: &str, from: Dialect) -> Result<Module, Failure> {
+pub(crate) fn load(source: &str, from: Dialect) -> Result<Module, Failure> {
     let loaded = load::load(source, from);
     if loaded.is_usable { Ok(loaded.module) } else { Err(Failure::mistakes("source", source, &loaded.diagnostics)) }
 }
@@ -438,7 +438,7 @@ fn describe(diagnostics: &[text::Diagnostic], source: &str) -> Vec<Diagnostic> {
 }
 
 /// A value as the command line would write it.
-fn plain(value: &Value) -> String {
+pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(","),

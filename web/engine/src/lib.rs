@@ -1,6 +1,7 @@
 //! The laboratory behind a message. The page and its worker speak in [`message`]; an [`Engine`] answers. The npm package
-//! speaks in [`api`].
+//! speaks in [`api`] and [`analyses`].
 
+pub mod analyses;
 pub mod api;
 mod catalogue;
 mod comparison;

@@ -4,7 +4,9 @@
 //! what it answers is set against the run without the variant.
 
 mod azp;
+mod estimate;
 mod ssrqp;
+mod vng;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,6 +29,10 @@ enum Table {
     Ssrqp,
     /// Zero specialisation: both heuristics on `www/examples/azp`, what was foreseen, and the time it takes.
     Azp,
+    /// Value name graphs: names, registers and splits on `www/examples`.
+    Vng,
+    /// Estimators of reuse: their precision on the kernels of `www/examples` with a launch.
+    Estimate,
 }
 
 /// The generation that the papers measured on, and the one that the PTX was made for.
@@ -37,6 +43,8 @@ pub fn table(options: &Options) -> Result<()> {
     match options.table {
         Table::Ssrqp => ssrqp::table(),
         Table::Azp => azp::table(),
+        Table::Vng => vng::table(),
+        Table::Estimate => estimate::table(),
     }
 }
 
@@ -68,6 +76,46 @@ fn kernels(folder: &str) -> Result<Vec<Kernel>> {
     }
     ensure!(!kernels.is_empty(), "no kernels in {}", folder.display());
     Ok(kernels)
+}
+
+/// A program of the examples.
+struct Program {
+    /// Its file below the examples, without `.wir` or `.ptx`.
+    name: String,
+    file: PathBuf,
+    /// The file with its launches, None inside for its own; None for a program without.
+    launch: Option<Option<PathBuf>>,
+}
+
+impl Program {
+    /// The program with the function that a report is of.
+    fn row_name(&self, report: &Value) -> String {
+        format!("{} {}", self.name, report["kernel"].as_str().unwrap_or("?"))
+    }
+}
+
+/// All programs of the examples.
+fn programs() -> Result<Vec<Program>> {
+    let folder = workspace::www().join("examples");
+    let mut programs = Vec::new();
+    for file in progress::files_below(&folder)? {
+        let name = file.strip_prefix(&folder)?.to_string_lossy().into_owned();
+        let stem = match (name.strip_suffix(".ptx"), name.strip_suffix(".wir")) {
+            (Some(stem), _) => stem,
+            (None, Some(stem)) if !stem.ends_with(".launch") => stem,
+            _ => continue,
+        };
+        let base = stem.trim_end_matches(".O0").trim_end_matches(".O3");
+        let beside = folder.join(format!("{base}.launch.wir"));
+        let launch = match beside.exists() {
+            true => Some(Some(beside)),
+            false => std::fs::read_to_string(&file)?.contains("\nlaunch ").then_some(None),
+        };
+        programs.push(Program { name: stem.to_owned(), file, launch });
+    }
+    programs.sort_by(|a, b| a.name.cmp(&b.name));
+    ensure!(!programs.is_empty(), "no programs in {}", folder.display());
+    Ok(programs)
 }
 
 /// Runs a command and parses its JSON.

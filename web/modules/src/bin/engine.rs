@@ -1,6 +1,6 @@
 //! The npm package's engine: functions from strings to strings, so that it needs nothing but a JavaScript engine.
 
-use warpscope_engine::api;
+use warpscope_engine::{analyses, api};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
@@ -42,4 +42,16 @@ pub fn inspect(source: &str, options: &str) -> String {
 #[wasm_bindgen]
 pub fn simulate(source: &str, options: &str) -> String {
     api::simulate(source, options)
+}
+
+/// See [`analyses::vng`].
+#[wasm_bindgen]
+pub fn vng(source: &str, options: &str) -> String {
+    analyses::vng(source, options)
+}
+
+/// See [`analyses::estimate`].
+#[wasm_bindgen]
+pub fn estimate(source: &str, options: &str) -> String {
+    analyses::estimate(source, options)
 }
