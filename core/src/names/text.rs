@@ -42,6 +42,7 @@ impl NameText<'_, '_> {
             Expression::Sum { sum, .. } => self.sum(sum, 1),
             Expression::Not(inner) => format!("!{}", self.factor(*inner)),
             Expression::Load { address, .. } => format!("*({})", self.operand(*address)),
+            Expression::Memory { load, .. } => self.operand(*load),
             Expression::Operation { opcode, args, .. } => {
                 let operation = InstData::new(*opcode, [], []);
                 let opcode = expression_text(self.module, self.table.func, &operation, &|_| None);

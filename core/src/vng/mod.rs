@@ -2,14 +2,18 @@
 
 mod analysis;
 mod components;
+mod definitions;
+mod events;
 mod graph;
 mod memory;
 mod seeds;
 mod synonyms;
 mod threads;
+mod versions;
 
 pub use analysis::{Fact, Facts, Users, ways_out};
 pub use components::Components;
+pub use definitions::Latest;
 pub use graph::{Flow, ThreadEdge, ThreadGraph, Vertex, VertexData, VertexKind};
 pub use memory::{Kills, Memory};
 pub use seeds::{Role, Seed, Seeds};
@@ -146,48 +150,65 @@ struct NamedThreads<'a> {
     names: NameTable<'a>,
     seeds: Vec<Seed>,
     guarded: usize,
+    memory: Memory<'a>,
     threads: Threads,
 }
 
 impl<'a> NamedThreads<'a> {
-    fn place(foundation: &'a Foundation<'_>) -> NamedThreads<'a> {
-        let Foundation { func, options, cfg, values, alias_classes, .. } = foundation;
+    /// The threads of all seeds, or of one instruction's.
+    fn place(foundation: &'a Foundation<'_>, only: Option<Inst>) -> NamedThreads<'a> {
+        let Foundation { module, func, options, cfg, values, alias_classes, .. } = foundation;
         let limits = NameLimits { depth: options.depth, dereferences: options.dereferences };
         let mut names = NameTable::new(func, values, foundation.sums(), alias_classes, limits);
         let (seeds, guarded) = seeds::collect(func, cfg.reverse_postorder(), values, &mut names, options.seeds);
-        let limits = ThreadLimits { window: options.window, names: options.names };
-        let roots = seeds.iter().flat_map(|seed| core::iter::once(seed.name).chain(seed.elements.iter().copied()));
-        let threads = ThreadPlacer::new(foundation.shape(), &mut names, limits).place(roots);
-        NamedThreads { names, seeds, guarded, threads }
+        let alias = AliasAnalysis::new(module, func, values, foundation.sums());
+        let memory = Memory::new(func, alias, alias_classes, &seeds, options.kills);
+        let limits = ThreadLimits { window: options.window, names: options.names, versions: options.vertices };
+        let roots = seeds.iter().filter(|seed| only.is_none_or(|inst| seed.inst == inst));
+        let roots = roots.flat_map(|seed| core::iter::once(seed.name).chain(seed.elements.iter().copied()));
+        let threads = ThreadPlacer::new(foundation.shape(), &mut names, &memory, limits).place(roots);
+        NamedThreads { names, seeds, guarded, memory, threads }
+    }
+
+    /// The inputs of a graph over these threads.
+    fn input<'g>(&'g self, foundation: &'a Foundation<'_>, classes: &'g Classes) -> GraphInput<'g, 'a> {
+        GraphInput {
+            shape: foundation.shape(),
+            table: &self.names,
+            seeds: &self.seeds,
+            threads: &self.threads,
+            classes,
+            memory: &self.memory,
+            vertices: foundation.options.vertices,
+        }
+    }
+
+    fn classes(&self, foundation: &Foundation<'_>) -> Classes {
+        match foundation.options.synonyms {
+            true => Classes::find(foundation.shape(), &self.threads),
+            false => Classes::single(&self.threads),
+        }
+    }
+
+    fn with_graph(self, classes: Classes, graph: ThreadGraph, facts: Facts) -> ValueNameGraph<'a> {
+        let NamedThreads { names, seeds, guarded, threads, .. } = self;
+        ValueNameGraph { names, seeds, guarded, threads, classes, graph, facts }
     }
 }
 
 impl<'a> ValueNameGraph<'a> {
     /// The graph of a function.
     pub fn build(foundation: &'a Foundation<'_>) -> ValueNameGraph<'a> {
-        let Foundation { module, func, options, cfg, values, alias_classes, .. } = foundation;
-        let shape = foundation.shape();
-        let NamedThreads { names, seeds, guarded, threads } = NamedThreads::place(foundation);
-        let classes = if options.synonyms { Classes::find(shape, &threads) } else { Classes::single(&threads) };
-        let alias = AliasAnalysis::new(module, func, values, foundation.sums());
-        let memory = Memory::new(func, alias, alias_classes, &seeds, options.kills);
-        let input = GraphInput {
-            shape,
-            table: &names,
-            seeds: &seeds,
-            threads: &threads,
-            classes: &classes,
-            memory: &memory,
-            vertices: options.vertices,
-        };
-        let graph = ThreadGraph::build(input);
-        let facts = Facts::compute(cfg, &graph);
-        ValueNameGraph { names, seeds, guarded, threads, classes, graph, facts }
+        let named = NamedThreads::place(foundation, None);
+        let classes = named.classes(foundation);
+        let graph = ThreadGraph::build(named.input(foundation, &classes));
+        let facts = Facts::compute(&foundation.cfg, &graph);
+        named.with_graph(classes, graph, facts)
     }
 
     /// Number of names that are placed in a function.
     pub fn placed_names(foundation: &Foundation<'_>) -> usize {
-        NamedThreads::place(foundation).threads.names().len()
+        NamedThreads::place(foundation, None).threads.names().len()
     }
 
     /// Seeds whose threads end at the limit of names.
@@ -203,7 +224,7 @@ impl<'a> ValueNameGraph<'a> {
                         Ok(above) => is_cut[*above],
                         Err(reason) => *reason == EndReason::Limit,
                     }),
-                    Above::Load(_, above) => is_cut[*above],
+                    Above::Load(_, above) | Above::Store(_, above) => is_cut[*above],
                     above => *above == Above::End(EndReason::Limit),
                 };
                 has_changed |= cut && !core::mem::replace(&mut is_cut[name], cut);
@@ -218,7 +239,7 @@ impl<'a> ValueNameGraph<'a> {
     pub fn changed_blocks(&self) -> usize {
         let changed = self.threads.names().iter().filter_map(|&name| {
             let thread = self.threads.of(name)?;
-            matches!(thread.above, Above::Join(..) | Above::Load(..)).then_some(thread.latest?.block)
+            matches!(thread.above, Above::Join(..) | Above::Load(..) | Above::Store(..)).then_some(thread.latest?.block)
         });
         changed.collect::<BTreeSet<Block>>().len()
     }
