@@ -38,6 +38,7 @@
 //!
 //! Ids become names here, so a report outlives its session. JSON has no infinities and no NaN: they are strings.
 
+mod demands;
 mod estimates;
 mod inspect;
 mod optimize;
@@ -45,6 +46,7 @@ mod simulate;
 mod value_names;
 
 pub use crate::facade::find_kernel;
+pub use demands::DemandReport;
 pub use estimates::{EstimateError, EstimateReport, ExactRuns};
 pub use inspect::{InspectReport, InspectRequest};
 pub use optimize::{FactReport, OptimizeReport, PassReport, RemarkReport};

@@ -3,6 +3,7 @@
 mod analysis;
 mod components;
 mod definitions;
+mod demand;
 mod events;
 mod graph;
 mod memory;
@@ -14,6 +15,7 @@ mod versions;
 pub use analysis::{Fact, Facts, Users, ways_out};
 pub use components::Components;
 pub use definitions::Latest;
+pub use demand::Demand;
 pub use graph::{Flow, ThreadEdge, ThreadGraph, Vertex, VertexData, VertexKind};
 pub use memory::{Kills, Memory};
 pub use seeds::{Role, Seed, Seeds};
@@ -55,6 +57,8 @@ pub struct VngOptions {
     pub names: usize,
     /// Vertices of a function.
     pub vertices: usize,
+    /// Vertices that one demand visits; 0 for no limit.
+    pub budget: usize,
 }
 
 impl Default for VngOptions {
@@ -69,6 +73,7 @@ impl Default for VngOptions {
             synonyms: true,
             names: 1 << 16,
             vertices: 1 << 20,
+            budget: 0,
         }
     }
 }
@@ -196,6 +201,20 @@ impl<'a> NamedThreads<'a> {
     }
 }
 
+/// Answer to one demand.
+pub struct DemandAnswer<'a> {
+    /// The graph of the vertices that were visited, without facts.
+    pub graph: ValueNameGraph<'a>,
+    /// Number of the seed.
+    pub seed: usize,
+    /// Availability before a user; None for a seed that only generates.
+    pub availability: Option<Fact>,
+    /// Number of vertices that were visited.
+    pub visited: usize,
+    /// Whether the budget was spent before the search ended.
+    pub is_cut: bool,
+}
+
 impl<'a> ValueNameGraph<'a> {
     /// The graph of a function.
     pub fn build(foundation: &'a Foundation<'_>) -> ValueNameGraph<'a> {
@@ -204,6 +223,24 @@ impl<'a> ValueNameGraph<'a> {
         let graph = ThreadGraph::build(named.input(foundation, &classes));
         let facts = Facts::compute(&foundation.cfg, &graph);
         named.with_graph(classes, graph, facts)
+    }
+
+    /// Availability at one seed, on demand. None if the instruction is no seed.
+    pub fn demand(foundation: &'a Foundation<'_>, inst: Inst) -> Option<DemandAnswer<'a>> {
+        // Members of a class may be names of any seed.
+        let only = (!foundation.options.synonyms).then_some(inst);
+        let named = NamedThreads::place(foundation, only);
+        let seed = named.seeds.iter().position(|seed| seed.inst == inst)?;
+        let classes = named.classes(foundation);
+        let input = named.input(foundation, &classes);
+        let (mut graph, mut availability, mut visited, mut is_cut) = (ThreadGraph::default(), None, 0, false);
+        if let Some(mut demand) = Demand::new(input, &named.seeds[seed], foundation.options.budget) {
+            availability = Some(demand.availability());
+            (visited, is_cut) = (demand.visited(), demand.is_cut());
+            graph = demand.into_graph();
+        }
+        let graph = named.with_graph(classes, graph, Facts::default());
+        Some(DemandAnswer { graph, seed, availability, visited, is_cut })
     }
 
     /// Number of names that are placed in a function.

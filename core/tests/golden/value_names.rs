@@ -1,4 +1,5 @@
-//! Value name graphs and estimates, each knob as a word: `// test: estimate vng.window=2 exact`.
+//! Value name graphs and estimates, each knob as a word: `// test: estimate vng.window=2 exact`; of one instruction
+//! with its place: `// test: vng at=body.1`.
 
 use std::fmt::Write;
 
@@ -8,16 +9,29 @@ use warpscope_core::ir::{Func, Module};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::AnalysisSettings;
 use warpscope_core::profile::{self, Profile};
-use warpscope_core::report::{self, EstimateError, EstimateReport, ExactRuns, VngReport};
+use warpscope_core::report::{self, DemandReport, EstimateError, EstimateReport, ExactRuns, VngReport};
 use warpscope_core::sim::Settings;
 
 use crate::Golden;
+
+/// Begins the word that names one instruction.
+const AT: &str = "at=";
 
 /// The names of each function and where its users' values come from.
 pub fn names(golden: &Golden, module: &Module) -> Result<String, Failed> {
     let settings = settings(golden, &["vng"])?;
     let mut text = String::new();
+    let demands: Vec<&str> = golden.words.iter().filter_map(|word| word.strip_prefix(AT)).collect();
     for func in module.funcs.keys() {
+        for at in &demands {
+            match DemandReport::new(module, func, &settings, at) {
+                Ok(report) => _ = write!(text, "{report}"),
+                Err(message) => _ = writeln!(text, "error: {message}"),
+            }
+        }
+        if !demands.is_empty() {
+            continue;
+        }
         let report = VngReport::new(module, func, &settings);
         let growth: Vec<String> = report.growth.iter().map(|growth| growth.names.to_string()).collect();
         let separable = if report.separable { ", separable" } else { "" };
@@ -144,7 +158,7 @@ fn estimate(report: &EstimateReport) -> String {
 
 fn settings(golden: &Golden, analyses: &[&str]) -> Result<AnalysisSettings, Failed> {
     let mut settings = AnalysisSettings::default();
-    for word in golden.words.iter().filter(|word| *word != "exact") {
+    for word in golden.words.iter().filter(|word| *word != "exact" && !word.starts_with(AT)) {
         settings.set(analyses, word)?;
     }
     Ok(settings)
