@@ -4,6 +4,7 @@
 
 mod body;
 pub mod bounded;
+pub mod cells;
 pub mod emit;
 pub mod even_bits;
 pub mod expansions;

@@ -1,6 +1,8 @@
 //! The programs of the gallery. The first one is part of the page, so that it is there at once; the others are fetched
 //! when somebody chooses them.
 
+mod value_names;
+
 use warpscope_engine::message::{Bench, Position, Scope, Settings, Shared, Stage};
 
 /// A program to start from.
@@ -84,6 +86,7 @@ pub const GALLERY: &[(&str, &[Example])] = &[
     ("Registers that are mostly zero: the figures of another", ZEROS),
     ("Needed on some paths only: the figures of a third", PATHS),
     ("Evaluated twice on some paths: its last figure, and what follows", SPECULATION),
+    ("Values under many names", value_names::NAMES),
     (
         "CUDA, as nvcc -O3 compiles it",
         &[

@@ -96,7 +96,18 @@ impl NameTable<'_> {
         let mut before = 0;
         args[..index].iter().for_each(|arg| arg.for_each_reg(&mut |_| before += 1));
         let value = self.values.operands(inst).get(before).copied();
-        match args.get(index)? {
+        self.operand_name(args.get(index)?, value, width, depth)
+    }
+
+    /// The name of an operand; `value` is that of its register.
+    pub(super) fn operand_name(
+        &mut self,
+        operand: &Operand,
+        value: Option<Value>,
+        width: u32,
+        depth: u32,
+    ) -> Option<Name> {
+        match operand {
             Operand::Reg(_) => Some(self.of_value_within(value?, depth)),
             Operand::NotReg(_) => {
                 let name = self.of_value_within(value?, depth);

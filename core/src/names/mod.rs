@@ -15,6 +15,7 @@
 //! 3. Names are interned: equal names are one number, and equal names at a point are one value.
 //! 4. A name is moved backward by replacing atoms: a join by its argument along an edge, a loaded
 //!    value by the memory that it was loaded from, that memory by what was stored there.
+//! 5. Memory inside an address has a version, so that it stands for one number as values do.
 //!
 //! Sums of addresses have 64 bits, under the language's rule for overflow; other integer sums are
 //! modulo 2^width, of either sign. Comparisons have one form up to a negation: `gt` and `ge` with
@@ -35,11 +36,12 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use crate::alias::AliasClasses;
+use crate::compact_sort::CompactSort;
 use crate::flow::{Definition, Value, Values};
-use crate::ir::{Function, Opcode, ParamType, Special};
+use crate::ir::{Block, Function, Inst, Opcode, ParamType, Special};
 use crate::symbolic::{Affine, AffineNames, Atom, Extension};
 pub use load_kind::LoadKind;
-pub use replacement::{Replaced, Replacement};
+pub use replacement::{Replaced, Replacement, VersionOf};
 pub use text::NameText;
 
 /// A name. Equal names at one point stand for equal values.
@@ -64,6 +66,19 @@ pub enum Expression {
     Not(Name),
     /// The memory at an address of 64 bits.
     Load { kind: LoadKind, address: Name },
+    /// The number that a load reads inside an address: `*(address)`.
+    Memory { load: Name, version: Version },
+}
+
+/// A stretch of a run over which memory at one address stays the same.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Version {
+    /// From the definition of the address on.
+    First,
+    /// From an instruction on that may change the memory.
+    After(Inst),
+    /// From the start of a block on into which edges bring several versions.
+    Join(Block),
 }
 
 /// Operands of an operation.
@@ -74,6 +89,8 @@ struct NameData {
     expression: Expression,
     /// Values that occur, each once, rising.
     values: SmallVec<[Value; 4]>,
+    /// Memory that occurs, each once, rising.
+    memories: SmallVec<[Name; 1]>,
     /// Operations one in the other.
     depth: u32,
     /// Loads one in the other.
@@ -143,6 +160,29 @@ impl<'a> NameTable<'a> {
         &self.names[name].values
     }
 
+    /// The memory that occurs in a name, each once, rising.
+    pub fn memories_in(&self, name: Name) -> &[Name] {
+        &self.names[name].memories
+    }
+
+    /// The load and the version of a memory.
+    pub fn as_memory(&self, name: Name) -> Option<(Name, Version)> {
+        match *self.expression(name) {
+            Expression::Memory { load, version } => Some((load, version)),
+            _ => None,
+        }
+    }
+
+    /// Is a name a load of memory that nothing writes while the kernel runs?
+    pub fn is_never_written(&self, name: Name) -> bool {
+        matches!(self.expression(name), Expression::Load { kind, .. } if kind.is_never_written())
+    }
+
+    /// The memory of a load, in a version.
+    pub fn memory(&mut self, load: Name, version: Version) -> Name {
+        self.intern(Expression::Memory { load, version })
+    }
+
     /// The number, if a name is one.
     pub fn as_constant(&self, name: Name) -> Option<u64> {
         match self.expression(name) {
@@ -201,6 +241,7 @@ impl<'a> NameTable<'a> {
             Expression::Operation { width, .. } => *width,
             Expression::Not(_) => 1,
             Expression::Load { kind, .. } => kind.width,
+            Expression::Memory { load, .. } => self.width(*load),
         }
     }
 
@@ -228,10 +269,12 @@ impl<'a> NameTable<'a> {
             return known;
         }
         let mut values: SmallVec<[Value; 4]> = SmallVec::new();
+        let mut memories: SmallVec<[Name; 1]> = SmallVec::new();
         let (mut depth, mut levels) = (0, 0);
         let mut visit = |name: Name| {
             let inner = &self.names[name];
             values.extend_from_slice(&inner.values);
+            memories.extend_from_slice(&inner.memories);
             (depth, levels) = (depth.max(inner.depth), levels.max(inner.levels));
         };
         match &expression {
@@ -251,10 +294,16 @@ impl<'a> NameTable<'a> {
                 visit(*address);
                 levels += 1;
             }
+            Expression::Memory { load, .. } => {
+                visit(*load);
+                memories.push(self.names.next_key());
+            }
         }
-        crate::compact_sort::CompactSort::compact_sort(values.as_mut_slice());
+        values.compact_sort();
         values.dedup();
-        let name = self.names.push(NameData { expression: expression.clone(), values, depth, levels });
+        memories.compact_sort();
+        memories.dedup();
+        let name = self.names.push(NameData { expression: expression.clone(), values, memories, depth, levels });
         self.numbers.insert(expression, name);
         name
     }

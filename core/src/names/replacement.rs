@@ -1,7 +1,10 @@
 //! Replacement of atoms: a name at one point becomes the name of the same value at a point before it.
 
-use super::{Args, Expression, Name, NameTable};
+use smallvec::SmallVec;
+
+use super::{Args, Expression, Name, NameTable, Version};
 use crate::flow::{Definition, Value};
+use crate::ir::{Inst, Operand};
 use crate::symbolic::{Affine, Atom, Extension};
 
 /// The part of a name that is replaced.
@@ -22,45 +25,105 @@ pub struct Replacement {
     pub by: Replaced,
 }
 
+/// Gives the version of a load's memory at the point where a name continues; None at a limit.
+pub type VersionOf<'v> = dyn FnMut(&NameTable<'_>, Name) -> Option<Version> + 'v;
+
+/// Replacements that are made at once.
+struct Substitution<'s, 'v> {
+    parts: &'s [Replacement],
+    /// Memory has this version where its address is another one than before.
+    version: &'s mut VersionOf<'v>,
+}
+
+impl Substitution<'_, '_> {
+    fn find(&self, part: Replaced) -> Option<Replaced> {
+        self.parts.iter().find(|replacement| replacement.part == part).map(|replacement| replacement.by)
+    }
+}
+
 impl NameTable<'_> {
-    /// A name before the load of one of its atoms: inside its address stands the memory that was loaded. None where
+    /// A name before the load of one of its atoms: inside its address is the memory that was loaded. None where
     /// there is none.
-    pub fn before_load(&mut self, name: Name, loaded: Value) -> Option<Name> {
+    pub fn before_load(&mut self, name: Name, loaded: Value, version: &mut VersionOf<'_>) -> Option<Name> {
         let Definition::Inst { inst, index: 0 } = self.values.definition(loaded) else { return None };
         let is_plain = self.func.insts[inst].opcode.vector == 1;
         let Expression::Load { .. } = self.expression(name) else { return None };
-        let memory = if is_plain { self.of_access(inst)? } else { return None };
-        self.replace(name, &[Replacement { part: Replaced::Value(loaded), by: Replaced::Name(memory) }])
+        let load = if is_plain { self.of_access(inst)? } else { return None };
+        let at = version(self, load)?;
+        let by = Replaced::Name(self.memory(load, at));
+        self.replace(name, &[Replacement { part: Replaced::Value(loaded), by }], version)
+    }
+
+    /// A name before a store to memory that its address reads: the elements that are stored take the memory's place.
+    pub fn before_store(
+        &mut self,
+        name: Name,
+        store: Inst,
+        stored: &[(Name, usize)],
+        version: &mut VersionOf<'_>,
+    ) -> Option<Name> {
+        let parts: Option<SmallVec<[Replacement; 2]>> = stored
+            .iter()
+            .map(|&(memory, element)| {
+                Some(Replacement { part: Replaced::Name(memory), by: self.stored(store, element)? })
+            })
+            .collect();
+        self.replace(name, &parts?, version)
+    }
+
+    /// The value of an element that a store writes; None for a part of a register.
+    fn stored(&mut self, store: Inst, element: usize) -> Option<Replaced> {
+        let data = &self.func.insts[store];
+        let (address, stored) = data.args.split_first()?;
+        let elements = if let Operand::List(elements) = stored.first()? { elements.as_slice() } else { stored };
+        let operand = elements.get(element)?;
+        let mut before = 0;
+        let read_before = core::iter::once(address).chain(&elements[..element]);
+        read_before.for_each(|operand| operand.for_each_reg(&mut |_| before += 1));
+        let value = self.values.operands(store).get(before).copied();
+        let width = data.opcode.ty.bits();
+        match operand {
+            Operand::Reg(reg) if self.func.reg_types[*reg].bits() != width => None,
+            Operand::Reg(_) => value.map(Replaced::Value),
+            _ => self.operand_name(operand, value, width, self.limits.depth).map(Replaced::Name),
+        }
     }
 
     /// A name with parts of it replaced; None where that has no name.
-    pub fn replace(&mut self, name: Name, replacements: &[Replacement]) -> Option<Name> {
-        self.replace_within(name, replacements, self.limits.depth)
+    pub fn replace(&mut self, name: Name, parts: &[Replacement], version: &mut VersionOf<'_>) -> Option<Name> {
+        self.replace_within(name, &mut Substitution { parts, version }, self.limits.depth)
     }
 
-    fn replace_within(&mut self, name: Name, replacements: &[Replacement], depth: u32) -> Option<Name> {
-        let find = |part: Replaced| replacements.iter().find(|replacement| replacement.part == part);
-        if let Some(replacement) = find(Replaced::Name(name)) {
-            return Some(self.replaced_by(replacement.by, depth));
+    fn replace_within(&mut self, name: Name, substitution: &mut Substitution<'_, '_>, depth: u32) -> Option<Name> {
+        if let Some(by) = substitution.find(Replaced::Name(name)) {
+            return Some(self.replaced_by(by, depth));
         }
         match self.expression(name).clone() {
             Expression::Constant { .. } | Expression::Special(_) => Some(name),
-            Expression::Value(value) => Some(match find(Replaced::Value(value)) {
-                Some(replacement) => self.replaced_by(replacement.by, depth),
+            Expression::Value(value) => Some(match substitution.find(Replaced::Value(value)) {
+                Some(by) => self.replaced_by(by, depth),
                 None => name,
             }),
             Expression::Not(inner) => {
-                let inner = self.replace_within(inner, replacements, depth)?;
+                let inner = self.replace_within(inner, substitution, depth)?;
                 Some(self.negation(inner))
             }
             Expression::Load { kind, address } => {
-                let address = self.replace_within(address, replacements, depth)?;
+                let address = self.replace_within(address, substitution, depth)?;
                 self.load(kind, address)
+            }
+            Expression::Memory { load, .. } => {
+                let moved = self.replace_within(load, substitution, depth)?;
+                if moved == load {
+                    return Some(name);
+                }
+                let version = (substitution.version)(self, moved)?;
+                Some(self.memory(moved, version))
             }
             Expression::Operation { opcode, width, args } => {
                 let depth = depth.checked_sub(1)?;
                 let args: Option<Args> =
-                    args.iter().map(|&arg| self.replace_within(arg, replacements, depth)).collect();
+                    args.iter().map(|&arg| self.replace_within(arg, substitution, depth)).collect();
                 let name = self.operation(opcode, width, args?);
                 (self.names[name].depth <= depth + 1).then_some(name)
             }
@@ -69,7 +132,7 @@ impl NameTable<'_> {
                 for &(atom, coefficient) in sum.terms() {
                     let part = match atom {
                         Atom::Value(term, extension) => {
-                            self.replaced_term(term, extension, width, replacements, depth)?
+                            self.replaced_term(term, extension, width, substitution, depth)?
                         }
                         other => Affine::atom(other),
                     };
@@ -86,12 +149,12 @@ impl NameTable<'_> {
         term: Name,
         extension: Extension,
         width: u32,
-        replacements: &[Replacement],
+        substitution: &mut Substitution<'_, '_>,
         depth: u32,
     ) -> Option<Affine<Name>> {
-        let by_value = |part: Replaced| {
-            let replacement = replacements.iter().find(|replacement| replacement.part == part)?;
-            if let Replaced::Value(value) = replacement.by { Some(value) } else { None }
+        let by_value = |part: Replaced| match substitution.find(part)? {
+            Replaced::Value(value) => Some(value),
+            Replaced::Name(_) => None,
         };
         let value = self
             .as_value(term)
@@ -103,7 +166,7 @@ impl NameTable<'_> {
                 self.sum_of_names(&sum, width, depth)
             }
             None => {
-                let name = self.replace_within(term, replacements, depth)?;
+                let name = self.replace_within(term, substitution, depth)?;
                 Some(self.as_sum(name, extension, width))
             }
         }

@@ -3,12 +3,11 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::Write;
 
 use super::{Expression, LoadKind, Name, NameTable};
 use crate::flow::Value;
-use crate::ir::{InstData, Module, Opcode, Operand, Symbol, Type};
-use crate::symbolic::{Affine, Atom};
+use crate::ir::{InstData, Module};
+use crate::symbolic::{Affine, Atom, SumText};
 use crate::text::expression_text;
 
 /// Writes names. `register` gives the text of a value: a register that holds it, or where it was made.
@@ -43,6 +42,7 @@ impl NameText<'_, '_> {
             Expression::Sum { sum, .. } => self.sum(sum, 1),
             Expression::Not(inner) => format!("!{}", self.factor(*inner)),
             Expression::Load { address, .. } => format!("*({})", self.operand(*address)),
+            Expression::Memory { load, .. } => self.operand(*load),
             Expression::Operation { opcode, args, .. } => {
                 let operation = InstData::new(*opcode, [], []);
                 let opcode = expression_text(self.module, self.table.func, &operation, &|_| None);
@@ -94,45 +94,22 @@ impl NameText<'_, '_> {
 
     /// A sum, all its numbers divided by a common divisor.
     fn sum(&self, sum: &Affine<Name>, divisor: i64) -> String {
-        let mut text = String::new();
-        for (index, &(atom, coefficient)) in sum.terms().iter().enumerate() {
-            let coefficient = coefficient / divisor;
-            text.push_str(match (index, coefficient < 0) {
-                (0, false) => "",
-                (0, true) => "-",
-                (_, false) => " + ",
-                (_, true) => " - ",
-            });
-            if coefficient.unsigned_abs() != 1 {
-                let _ = write!(text, "{}*", coefficient.unsigned_abs());
-            }
-            text.push_str(&self.atom(atom));
-        }
-        let offset = sum.offset() / divisor;
-        if text.is_empty() {
-            let _ = write!(text, "{offset}");
-        } else if offset != 0 {
-            let _ = write!(text, " {} {}", if offset < 0 { '-' } else { '+' }, offset.unsigned_abs());
-        }
-        text
+        self.sums().sum(sum, divisor, &|name| self.term(name))
     }
 
     fn atom(&self, atom: Atom<Name>) -> String {
-        match atom {
-            Atom::Symbol(symbol) => self.symbol(symbol),
-            Atom::Special(special) => format!("{special}"),
-            Atom::Value(name, _) => match self.table.expression(name) {
-                Expression::Sum { .. } => format!("({})", self.operand(name)),
-                _ => self.factor(name),
-            },
-            // No name counts rounds.
-            Atom::Rounds(..) => String::new(),
-        }
+        self.sums().atom(atom, &|name| self.term(name))
     }
 
-    fn symbol(&self, symbol: Symbol) -> String {
-        let copy = InstData::new(Opcode::mov(Type::B64), [], [Operand::Symbol(symbol)]);
-        let text = expression_text(self.module, self.table.func, &copy, &|_| None);
-        text.split_once(' ').map_or_else(String::new, |(_, name)| name.into())
+    fn sums(&self) -> SumText<'_> {
+        SumText { module: self.module, func: self.table.func }
+    }
+
+    /// The text of a name in a sum.
+    fn term(&self, name: Name) -> String {
+        match self.table.expression(name) {
+            Expression::Sum { .. } => format!("({})", self.operand(name)),
+            _ => self.factor(name),
+        }
     }
 }

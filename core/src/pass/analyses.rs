@@ -169,6 +169,7 @@ impl AnalysisSettings {
             synonyms: self.vng.switch("synonyms"),
             names: number("names") as usize,
             vertices: number("vertices") as usize,
+            budget: number("budget") as usize,
         }
     }
 

@@ -28,7 +28,7 @@ use smallvec::SmallVec;
 use crate::alias::AliasClass;
 use crate::compact_sort::CompactSort;
 use crate::ir::{Flags, Function, Guard, Inst, InstArgs, InstData, Module, Op, Opcode, Operand, Reg, Type};
-use crate::symbolic::{AffineNames, Atom, RegisterSum, Substituted};
+use crate::symbolic::{AffineNames, RegisterSum, Substituted, SumText};
 use crate::text::expression_text;
 
 /// An expression over the registers of a point.
@@ -329,7 +329,11 @@ impl Forms {
         match subject {
             Subject::Load(kind, sum) => {
                 let text = sum.to_address(func).map_or_else(
-                    || sum_text(module, func, sum),
+                    || {
+                        // In bytes: the language has no such address.
+                        let named = |reg: Reg| func.regs[reg].name.clone();
+                        alloc::format!("[{}]", SumText { module, func }.sum(sum, 1, &named))
+                    },
                     |address| {
                         let data = InstData::new(kind.opcode, [], [Operand::Address(address.into())]);
                         let text = expression_text(module, func, &data, &|_| None);
@@ -374,40 +378,4 @@ pub fn plain(opcode: Opcode) -> Opcode {
 pub fn is_scalar_expression(data: &InstData) -> bool {
     let is_computed = data.opcode.op.is_pure() || data.opcode.op.is_texture();
     is_computed && !data.dsts.is_empty() && !matches!(data.opcode.op, Op::Mov | Op::Cvta)
-}
-
-/// The text of a sum that the language cannot write as an address, in bytes.
-fn sum_text(module: &Module, func: &Function, sum: &RegisterSum) -> String {
-    use core::fmt::Write;
-    let mut text = String::from("[");
-    for (index, &(atom, coefficient)) in sum.terms().iter().enumerate() {
-        text.push_str(match (index, coefficient < 0) {
-            (0, false) => "",
-            (0, true) => "-",
-            (_, false) => " + ",
-            (_, true) => " - ",
-        });
-        if coefficient.unsigned_abs() != 1 {
-            let _ = write!(text, "{}*", coefficient.unsigned_abs());
-        }
-        match atom {
-            Atom::Symbol(symbol) => {
-                let data = InstData::new(Opcode::mov(Type::B64), [], [Operand::Symbol(symbol)]);
-                let copied = expression_text(module, func, &data, &|_| None);
-                text.push_str(copied.split_once(' ').map_or("", |(_, name)| name));
-            }
-            Atom::Special(special) => {
-                let _ = write!(text, "{special}");
-            }
-            Atom::Value(reg, _) => text.push_str(&func.regs[reg].name),
-            // Only sums over values count rounds.
-            Atom::Rounds(..) => {}
-        }
-    }
-    if sum.offset() != 0 || sum.terms().is_empty() {
-        let sign = if sum.offset() < 0 { " - " } else { " + " };
-        let _ = write!(text, "{}{}", if sum.terms().is_empty() { "" } else { sign }, sum.offset().unsigned_abs());
-    }
-    text.push(']');
-    text
 }

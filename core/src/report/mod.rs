@@ -38,6 +38,7 @@
 //!
 //! Ids become names here, so a report outlives its session. JSON has no infinities and no NaN: they are strings.
 
+mod demands;
 mod estimate_runs;
 mod estimates;
 mod inspect;
@@ -48,6 +49,7 @@ mod value_events;
 mod value_names;
 
 pub use crate::facade::find_kernel;
+pub use demands::DemandReport;
 pub use estimate_runs::{EstimateError, ExactRuns};
 pub use estimates::{EstimateReport, EstimateRequest};
 pub use inspect::{InspectReport, InspectRequest};

@@ -161,7 +161,8 @@ pub(super) fn notes(graph: &ValueNameGraph<'_>) -> Vec<NoteReport> {
     }
     let cut = graph.cut_seeds();
     if cut > 0 {
-        let message = format!("the threads of {cut} seeds end at the limit of names; nothing above is available");
+        let message =
+            format!("the threads of {cut} seeds end at a limit of names or of versions; nothing above is available");
         notes.push(NoteReport { rule: "limit", message });
     }
     if graph.classes.is_limited {

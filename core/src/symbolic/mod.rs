@@ -17,6 +17,7 @@ mod induction;
 mod names;
 mod range;
 mod registers;
+mod text;
 
 pub use address::{Base, SymbolicAddress};
 pub use affine::{Affine, Atom};
@@ -25,3 +26,4 @@ pub use induction::Inductions;
 pub use names::{AffineNames, KnownSums, Overflow};
 pub use range::{Extension, Range};
 pub use registers::{RegisterSum, Substituted, own_extension};
+pub use text::SumText;

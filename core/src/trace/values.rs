@@ -34,6 +34,8 @@ pub enum NameEnd {
     Entry,
     /// The definition of one of its parts cannot be replaced.
     Definition,
+    /// Memory that one of its addresses reads may be written.
+    Overwritten,
     /// The result has no name: too many terms, operations or levels of memory.
     Language,
     /// The window ends.

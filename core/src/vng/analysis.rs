@@ -97,6 +97,7 @@ impl Users {
 }
 
 /// The facts of all vertices.
+#[derive(Default)]
 pub struct Facts {
     /// Availability at the point before each vertex: before the instruction, and inside a gap.
     pub available: SecondaryMap<Vertex, Fact>,

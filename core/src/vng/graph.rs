@@ -8,8 +8,8 @@
 //! 1. Each user reads from the gap above it: the points of a block between two instructions that
 //!    concern its class, or between one and an end of the block.
 //! 2. Above a gap is the last instruction before it that uses or generates the class, may change
-//!    the memory of all its names or an address of one, or defines an atom of all its names; else
-//!    the start of the block and the gaps at the ends of its predecessors.
+//!    the memory of all its names, or defines an atom of all its names; else the start of the block
+//!    and the gaps at the ends of its predecessors.
 //! 3. At a definition, and along each edge into a block whose joins occur in all names, the class
 //!    is another one. Two classes may be one above: one gap then has two successors there.
 //! 4. Nothing is above generators and kills, nor above the first user: it generates.
@@ -20,20 +20,19 @@
 //! Source: R. Bodík, Path-sensitive value-flow optimizations of programs, 1999, sections 2.3.4 and
 //! 3.1.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use cranelift_entity::{PrimaryMap, entity_impl};
 use hashbrown::HashMap;
 
+use super::events::{Event, Events};
 use super::memory::Memory;
 use super::seeds::{Role, Seed};
 use super::synonyms::{Class, Classes};
 use super::threads::{Above, EndReason, Shape, Threads};
-use crate::compact_sort::CompactSort;
 use crate::graph::Edge;
 use crate::ir::{Block, Inst};
-use crate::names::{Name, NameTable};
+use crate::names::NameTable;
 
 /// A vertex of the graph.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,13 +106,6 @@ pub struct ThreadGraph {
     pub is_limited: bool,
 }
 
-/// An instruction that concerns a class.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Occurrence {
-    place: u32,
-    kind: VertexKind,
-}
-
 /// The inputs of a graph.
 #[derive(Clone, Copy)]
 pub struct GraphInput<'g, 'a> {
@@ -143,87 +135,73 @@ impl ThreadGraph {
                 builder.vertex(key, VertexKind::User(seed.inst));
             }
         }
-        builder.connect_all();
+        while let Some(vertex) = builder.work.pop() {
+            builder.connect(vertex);
+        }
         let vertex = |seed: &Seed| key(seed).and_then(|key| builder.numbers.get(&key).copied());
         let seeds = input.seeds.iter().map(vertex).collect();
         builder.graph.seeds = seeds;
-        builder.graph
+        builder.into_graph()
     }
 }
 
 /// The key of a vertex: block, place, class, and whether it is an instruction.
 type Key = (Block, u32, Class, bool);
 
-struct Builder<'g, 'a> {
+/// Finds vertices backward, and the edges into them.
+pub(super) struct Builder<'g, 'a> {
     input: GraphInput<'g, 'a>,
     graph: ThreadGraph,
     numbers: HashMap<Key, Vertex>,
     /// At-hand constants on edges.
     constants: HashMap<(Edge, Class), Vertex>,
-    /// Uses, generations and splits of each class in each block, in order.
-    occurrences: BTreeMap<(Class, Block), Vec<Occurrence>>,
+    events: Events<'g, 'a>,
     work: Vec<Vertex>,
 }
 
 impl<'g, 'a> Builder<'g, 'a> {
-    fn new(input: GraphInput<'g, 'a>) -> Builder<'g, 'a> {
-        let mut occurrences: BTreeMap<(Class, Block), Vec<Occurrence>> = BTreeMap::new();
-        for seed in input.seeds {
-            let kind = match seed.role {
-                Role::User => VertexKind::User(seed.inst),
-                Role::Generator => VertexKind::Generator(seed.inst),
-            };
-            let elements = seed.elements.iter().map(|&name| (name, VertexKind::Generator(seed.inst)));
-            for (name, kind) in core::iter::once((seed.name, kind)).chain(elements) {
-                if let Some(class) = input.classes.of(name) {
-                    let found = occurrences.entry((class, seed.block)).or_default();
-                    if found.last().is_none_or(|last| last.place != seed.index) {
-                        found.push(Occurrence { place: seed.index, kind });
-                    }
-                }
-            }
-        }
-        // Where another class begins as this one, both continue from one gap.
-        for &name in input.threads.names() {
-            let Some(thread) = input.threads.of(name) else { continue };
-            if let (Above::Load(_, before), Some(latest)) = (&thread.above, thread.latest)
-                && let Some(class) = input.classes.of(*before)
-            {
-                let place = latest.place - 1;
-                let found = occurrences.entry((class, latest.block)).or_default();
-                if !found.iter().any(|occurrence| occurrence.place == place) {
-                    found.push(Occurrence { place, kind: VertexKind::Pass });
-                }
-            }
-        }
-        for found in occurrences.values_mut() {
-            found.compact_sort_by_key(|occurrence| occurrence.place);
-        }
+    /// A graph without vertices.
+    pub(super) fn new(input: GraphInput<'g, 'a>) -> Builder<'g, 'a> {
         Builder {
             input,
             graph: ThreadGraph::default(),
             numbers: HashMap::new(),
             constants: HashMap::new(),
-            occurrences,
+            events: Events::new(input),
             work: Vec::new(),
         }
     }
 
-    /// Connects all vertices that are reached backward.
-    fn connect_all(&mut self) {
-        while let Some(vertex) = self.work.pop() {
-            self.connect(vertex);
-        }
+    /// The vertices that are known, with the edges between them.
+    pub(super) fn into_graph(mut self) -> ThreadGraph {
         for (index, edge) in self.graph.edges.iter().enumerate() {
             self.graph.vertices[edge.to].incoming.push(index as u32);
             if let Ok(from) = edge.from {
                 self.graph.vertices[from].outgoing.push(index as u32);
             }
         }
+        self.graph
+    }
+
+    /// Adds the edges into a vertex, and gives the kinds of the vertices that they come from.
+    pub(super) fn follow(&mut self, vertex: Vertex) -> impl Iterator<Item = Option<VertexKind>> {
+        let known = self.graph.edges.len();
+        self.connect(vertex);
+        self.graph.edges[known..].iter().map(|edge| edge.from.ok().map(|from| self.graph.vertices[from].kind))
+    }
+
+    /// Vertices that were found since the last call and are not connected.
+    pub(super) fn take_work(&mut self) -> Vec<Vertex> {
+        core::mem::take(&mut self.work)
+    }
+
+    /// Is a vertex a gap?
+    pub(super) fn is_gap(&self, vertex: Vertex) -> bool {
+        self.graph.vertices[vertex].kind == VertexKind::Pass
     }
 
     /// The vertex with a key, new ones to be connected later.
-    fn vertex(&mut self, key: Key, kind: VertexKind) -> Vertex {
+    pub(super) fn vertex(&mut self, key: Key, kind: VertexKind) -> Vertex {
         if let Some(&known) = self.numbers.get(&key) {
             return known;
         }
@@ -253,7 +231,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             return self.edge(from, vertex, Flow::Block(block));
         }
         let Some(instruction) = place.checked_sub(1) else { return self.connect_start(vertex, block, class) };
-        match self.last_event(block, place, class) {
+        match self.events.just_before(block, place, class) {
             Some(Event::Occurrence(VertexKind::Pass)) => {
                 let from = self.gap(block, instruction, class);
                 self.edge(from, vertex, Flow::Block(block));
@@ -264,7 +242,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             }
             Some(Event::Definition(name)) => {
                 let from = match self.input.threads.of(name).map(|thread| &thread.above) {
-                    Some(&Above::Load(_, before)) => match self.input.classes.of(before) {
+                    Some(&(Above::Load(_, before) | Above::Store(_, before))) => match self.input.classes.of(before) {
                         Some(class) => self.gap(block, instruction, class),
                         None => Err(EndReason::Limit),
                     },
@@ -288,49 +266,8 @@ impl<'g, 'a> Builder<'g, 'a> {
             self.graph.is_limited = true;
             return Err(EndReason::Limit);
         }
-        let start = self.event_before(block, place, class).map_or(0, |(place, _)| place + 1);
+        let start = self.events.before(block, place, class).map_or(0, |(place, _)| place + 1);
         Ok(self.vertex((block, start, class, false), VertexKind::Pass))
-    }
-
-    /// The event just above a gap.
-    fn last_event(&self, block: Block, start: u32, class: Class) -> Option<Event> {
-        self.event_before(block, start, class).filter(|&(place, _)| place + 1 == start).map(|(_, event)| event)
-    }
-
-    /// The last instruction before a place that concerns a class.
-    fn event_before(&self, block: Block, place: u32, class: Class) -> Option<(u32, Event)> {
-        let occurrences = self.occurrences.get(&(class, block)).map_or(&[][..], Vec::as_slice);
-        let last = occurrences.partition_point(|occurrence| occurrence.place < place).checked_sub(1);
-        let occurrence = last.map(|last| (occurrences[last].place, Event::Occurrence(occurrences[last].kind)));
-        let definition =
-            self.input.classes.first_name(self.input.shape, self.input.threads, class, (block, place)).and_then(
-                |(name, latest)| {
-                    let place = latest.filter(|latest| latest.block == block)?.place.checked_sub(1)?;
-                    Some((place, Event::Definition(name)))
-                },
-            );
-        let known = occurrence.into_iter().chain(definition).max_by_key(|&(place, _)| place);
-        let after = known.map_or(0, |(place, _)| place + 1);
-        let mut changes = self.input.memory.before(block, place).take_while(|change| change.place >= after);
-        let kill = changes.find(|change| self.is_killed(block, place, class, change));
-        kill.map(|change| (change.place, Event::Occurrence(VertexKind::Kill(change.inst)))).or(known)
-    }
-
-    /// May a change give all names of a class that hold there another value, or one of them another address? Then names
-    /// that were one value before it are not after it.
-    fn is_killed(&self, block: Block, place: u32, class: Class, change: &super::memory::Change) -> bool {
-        let GraphInput { shape, table, threads, classes, memory, .. } = self.input;
-        let holds = |name: Name| threads.of(name).is_some_and(|thread| thread.holds_at(shape, block, place));
-        let mut holding = classes.members(class).iter().copied().filter(|&name| holds(name)).peekable();
-        let has_names = holding.peek().is_some();
-        let mut all_changed = true;
-        for name in holding {
-            if memory.may_change_address(table, change, name) {
-                return true;
-            }
-            all_changed &= memory.may_change(table, change, name);
-        }
-        has_names && all_changed
     }
 
     /// Adds the edges into a gap at the start of a block.
@@ -381,13 +318,4 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.constants.insert((edge, class), vertex);
         vertex
     }
-}
-
-/// The upper end of a gap inside a block.
-#[derive(Clone, Copy)]
-enum Event {
-    /// A use, generation or kill.
-    Occurrence(VertexKind),
-    /// The definition of the latest atom of this name.
-    Definition(Name),
 }

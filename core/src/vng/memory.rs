@@ -39,8 +39,9 @@ pub struct Memory<'a> {
     alias: AliasAnalysis<'a>,
     classes: &'a AliasClasses,
     kills: Kills,
-    /// The name of the memory that each store writes, if it is a seed.
-    written: SecondaryMap<Inst, Option<Name>>,
+    /// The names of the memory that each store writes: of all of it first, then of its elements. Empty unless it is a
+    /// seed.
+    written: SecondaryMap<Inst, Vec<Name>>,
     /// The changes of each block, in the order of the text.
     changes: Vec<Vec<Change>>,
 }
@@ -54,8 +55,10 @@ impl<'a> Memory<'a> {
         seeds: &[Seed],
         kills: Kills,
     ) -> Memory<'a> {
-        let mut written = SecondaryMap::new();
-        seeds.iter().filter(|seed| seed.role == Role::Generator).for_each(|seed| written[seed.inst] = Some(seed.name));
+        let mut written: SecondaryMap<Inst, Vec<Name>> = SecondaryMap::new();
+        for seed in seeds.iter().filter(|seed| seed.role == Role::Generator) {
+            written[seed.inst] = core::iter::once(seed.name).chain(seed.elements.iter().copied()).collect();
+        }
         let mut changes: Vec<Vec<Change>> = Vec::new();
         changes.resize_with(func.blocks.len(), Vec::new);
         for block in func.block_order() {
@@ -84,27 +87,17 @@ impl<'a> Memory<'a> {
         changes[..end].iter().rev()
     }
 
-    /// May a change give the memory that a name reads, at any level, another value?
-    pub fn may_change(&self, table: &NameTable<'_>, change: &Change, name: Name) -> bool {
-        match table.expression(name) {
-            // A store of just that memory changes it, whatever is taken of others.
-            Expression::Load { .. } if self.written[change.inst] == Some(name) => true,
-            Expression::Load { kind, address } => {
-                self.may_write(table, change, kind, *address) || self.may_change(table, change, *address)
-            }
-            Expression::Sum { sum, .. } => sum.terms().iter().any(|(atom, _)| match atom {
-                Atom::Value(term, _) => self.may_change(table, change, *term),
-                _ => false,
-            }),
-            Expression::Operation { args, .. } => args.iter().any(|&arg| self.may_change(table, change, arg)),
-            Expression::Not(inner) => self.may_change(table, change, *inner),
-            Expression::Constant { .. } | Expression::Special(_) | Expression::Value(_) => false,
-        }
+    /// May a change give the memory that a load reads another value?
+    pub fn may_change(&self, table: &NameTable<'_>, change: &Change, load: Name) -> bool {
+        let Expression::Load { kind, address } = table.expression(load) else { return false };
+        // A store of just that memory changes it, whatever is taken of others.
+        self.written[change.inst].contains(&load) || self.may_write(table, change, kind, *address)
     }
 
-    /// May a change give the address that a name reads from another value?
-    pub fn may_change_address(&self, table: &NameTable<'_>, change: &Change, name: Name) -> bool {
-        matches!(table.expression(name), Expression::Load { address, .. } if self.may_change(table, change, *address))
+    /// The element that a store leaves in the memory that a load reads, if it writes just that.
+    pub fn stored_element(&self, store: Inst, load: Name) -> Option<usize> {
+        let is_vector = self.func.insts[store].opcode.vector > 1;
+        self.written[store].iter().skip(usize::from(is_vector)).position(|&name| name == load)
     }
 
     fn may_write(&self, table: &NameTable<'_>, change: &Change, kind: &LoadKind, address: Name) -> bool {

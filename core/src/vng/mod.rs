@@ -2,17 +2,23 @@
 
 mod analysis;
 mod components;
+mod definitions;
+mod demand;
 mod events;
 mod graph;
 mod memory;
 mod narration;
+mod record;
 mod seeds;
 mod synonyms;
 mod text;
 mod threads;
+mod versions;
 
 pub use analysis::{Fact, Facts, Users, ways_out};
 pub use components::Components;
+pub use definitions::Latest;
+pub use demand::Demand;
 pub use graph::{Flow, ThreadEdge, ThreadGraph, Vertex, VertexData, VertexKind};
 pub use memory::{Kills, Memory};
 pub use narration::{Narrated, Outcome};
@@ -57,6 +63,8 @@ pub struct VngOptions {
     pub names: usize,
     /// Vertices of a function.
     pub vertices: usize,
+    /// Vertices that one demand visits; 0 for no limit.
+    pub budget: usize,
 }
 
 impl Default for VngOptions {
@@ -71,6 +79,7 @@ impl Default for VngOptions {
             synonyms: true,
             names: 1 << 16,
             vertices: 1 << 20,
+            budget: 0,
         }
     }
 }
@@ -152,22 +161,68 @@ struct NamedThreads<'a> {
     names: NameTable<'a>,
     seeds: Vec<Seed>,
     guarded: usize,
+    memory: Memory<'a>,
     threads: Threads,
 }
 
 impl<'a> NamedThreads<'a> {
-    fn place(foundation: &'a Foundation<'_>, trace: &mut dyn Trace) -> NamedThreads<'a> {
-        let Foundation { func, options, cfg, values, alias_classes, .. } = foundation;
+    /// The threads of all seeds, or of one instruction's.
+    fn place(foundation: &'a Foundation<'_>, only: Option<Inst>, trace: &mut dyn Trace) -> NamedThreads<'a> {
+        let Foundation { module, func, options, cfg, values, alias_classes, .. } = foundation;
         let limits = NameLimits { depth: options.depth, dereferences: options.dereferences };
         let mut names = NameTable::new(func, values, foundation.sums(), alias_classes, limits);
         let (seeds, guarded) = seeds::collect(func, cfg.reverse_postorder(), values, &mut names, options.seeds);
-        events::record_seeds(&seeds, trace);
-        let limits = ThreadLimits { window: options.window, names: options.names };
-        let roots = seeds.iter().flat_map(|seed| core::iter::once(seed.name).chain(seed.elements.iter().copied()));
-        let threads = ThreadPlacer::new(foundation.shape(), &mut names, limits).place(roots);
-        events::record_threads(foundation.shape(), &threads, trace);
-        NamedThreads { names, seeds, guarded, threads }
+        record::record_seeds(&seeds, trace);
+        let alias = AliasAnalysis::new(module, func, values, foundation.sums());
+        let memory = Memory::new(func, alias, alias_classes, &seeds, options.kills);
+        let limits = ThreadLimits { window: options.window, names: options.names, versions: options.vertices };
+        let roots = seeds.iter().filter(|seed| only.is_none_or(|inst| seed.inst == inst));
+        let roots = roots.flat_map(|seed| core::iter::once(seed.name).chain(seed.elements.iter().copied()));
+        let threads = ThreadPlacer::new(foundation.shape(), &mut names, &memory, limits).place(roots);
+        record::record_threads(foundation.shape(), &threads, trace);
+        NamedThreads { names, seeds, guarded, memory, threads }
     }
+
+    /// The inputs of a graph over these threads.
+    fn input<'g>(&'g self, foundation: &'a Foundation<'_>, classes: &'g Classes) -> GraphInput<'g, 'a> {
+        GraphInput {
+            shape: foundation.shape(),
+            table: &self.names,
+            seeds: &self.seeds,
+            threads: &self.threads,
+            classes,
+            memory: &self.memory,
+            vertices: foundation.options.vertices,
+        }
+    }
+
+    fn classes(&self, foundation: &Foundation<'_>, trace: &mut dyn Trace) -> Classes {
+        let classes = match foundation.options.synonyms {
+            true => Classes::find(foundation.shape(), &self.threads, trace),
+            false => Classes::single(&self.threads),
+        };
+        record::record_classes(&classes, trace);
+        classes
+    }
+
+    fn with_graph(self, classes: Classes, graph: ThreadGraph, facts: Facts) -> ValueNameGraph<'a> {
+        let NamedThreads { names, seeds, guarded, threads, .. } = self;
+        ValueNameGraph { names, seeds, guarded, threads, classes, graph, facts }
+    }
+}
+
+/// Answer to one demand.
+pub struct DemandAnswer<'a> {
+    /// The graph of the vertices that were visited, without facts.
+    pub graph: ValueNameGraph<'a>,
+    /// Number of the seed.
+    pub seed: usize,
+    /// Availability before a user; None for a seed that only generates.
+    pub availability: Option<Fact>,
+    /// Number of vertices that were visited.
+    pub visited: usize,
+    /// Whether the budget was spent before the search ended.
+    pub is_cut: bool,
 }
 
 impl<'a> ValueNameGraph<'a> {
@@ -178,33 +233,34 @@ impl<'a> ValueNameGraph<'a> {
 
     /// The graph of a function, with an event for each step.
     pub fn build_traced(foundation: &'a Foundation<'_>, trace: &mut dyn Trace) -> ValueNameGraph<'a> {
-        let Foundation { module, func, options, cfg, values, alias_classes, .. } = foundation;
-        let shape = foundation.shape();
-        let NamedThreads { names, seeds, guarded, threads } = NamedThreads::place(foundation, trace);
-        let classes = match options.synonyms {
-            true => Classes::find(shape, &threads, trace),
-            false => Classes::single(&threads),
-        };
-        events::record_classes(&classes, trace);
-        let alias = AliasAnalysis::new(module, func, values, foundation.sums());
-        let memory = Memory::new(func, alias, alias_classes, &seeds, options.kills);
-        let input = GraphInput {
-            shape,
-            table: &names,
-            seeds: &seeds,
-            threads: &threads,
-            classes: &classes,
-            memory: &memory,
-            vertices: options.vertices,
-        };
-        let graph = ThreadGraph::build(input);
-        let facts = Facts::compute(cfg, &graph, trace);
-        ValueNameGraph { names, seeds, guarded, threads, classes, graph, facts }
+        let named = NamedThreads::place(foundation, None, trace);
+        let classes = named.classes(foundation, trace);
+        let graph = ThreadGraph::build(named.input(foundation, &classes));
+        let facts = Facts::compute(&foundation.cfg, &graph, trace);
+        named.with_graph(classes, graph, facts)
+    }
+
+    /// Availability at one seed, on demand. None if the instruction is no seed.
+    pub fn demand(foundation: &'a Foundation<'_>, inst: Inst) -> Option<DemandAnswer<'a>> {
+        // Members of a class may be names of any seed.
+        let only = (!foundation.options.synonyms).then_some(inst);
+        let named = NamedThreads::place(foundation, only, &mut NoTrace);
+        let seed = named.seeds.iter().position(|seed| seed.inst == inst)?;
+        let classes = named.classes(foundation, &mut NoTrace);
+        let input = named.input(foundation, &classes);
+        let (mut graph, mut availability, mut visited, mut is_cut) = (ThreadGraph::default(), None, 0, false);
+        if let Some(mut demand) = Demand::new(input, &named.seeds[seed], foundation.options.budget) {
+            availability = Some(demand.availability());
+            (visited, is_cut) = (demand.visited(), demand.is_cut());
+            graph = demand.into_graph();
+        }
+        let graph = named.with_graph(classes, graph, Facts::default());
+        Some(DemandAnswer { graph, seed, availability, visited, is_cut })
     }
 
     /// Number of names that are placed in a function.
     pub fn placed_names(foundation: &Foundation<'_>) -> usize {
-        NamedThreads::place(foundation, &mut NoTrace).threads.names().len()
+        NamedThreads::place(foundation, None, &mut NoTrace).threads.names().len()
     }
 
     /// Seeds whose threads end at the limit of names.
@@ -220,7 +276,7 @@ impl<'a> ValueNameGraph<'a> {
                         Ok(above) => is_cut[*above],
                         Err(reason) => *reason == EndReason::Limit,
                     }),
-                    Above::Load(_, above) => is_cut[*above],
+                    Above::Load(_, above) | Above::Store(_, above) => is_cut[*above],
                     above => *above == Above::End(EndReason::Limit),
                 };
                 has_changed |= cut && !core::mem::replace(&mut is_cut[name], cut);
@@ -235,7 +291,7 @@ impl<'a> ValueNameGraph<'a> {
     pub fn changed_blocks(&self) -> usize {
         let changed = self.threads.names().iter().filter_map(|&name| {
             let thread = self.threads.of(name)?;
-            matches!(thread.above, Above::Join(..) | Above::Load(..)).then_some(thread.latest?.block)
+            matches!(thread.above, Above::Join(..) | Above::Load(..) | Above::Store(..)).then_some(thread.latest?.block)
         });
         changed.collect::<BTreeSet<Block>>().len()
     }

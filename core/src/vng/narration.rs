@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{Names, Vertex, VertexKind};
-use crate::ir::{Block, Inst};
+use crate::ir::{Block, Inst, Op};
 use crate::names::Name;
 use crate::text::instruction_text;
 use crate::trace::{FactKind, NameEnd, ValueEvent};
@@ -138,7 +138,8 @@ impl Names<'_, '_> {
         let (rule, why) = match inst {
             Some(inst) => {
                 let text = instruction_text(self.module, self.func, inst);
-                ("load", format!("before `{text}`, `{name}` is `{above}`"))
+                let rule = if self.func.insts[inst].opcode.op == Op::St { "store" } else { "load" };
+                (rule, format!("before `{text}`, `{name}` is `{above}`"))
             }
             None => (
                 "join",
@@ -161,6 +162,9 @@ impl Names<'_, '_> {
             NameEnd::Entry => ("entry", format!("`{name}` is not available where the function begins")),
             NameEnd::Definition => {
                 ("definition", format!("{place}, a part of `{name}` is defined by an instruction that no name follows"))
+            }
+            NameEnd::Overwritten => {
+                ("overwritten", format!("{place}, a store may change what an address of `{name}` reads"))
             }
             NameEnd::Language => {
                 ("language", format!("{place}, `{name}` gets too many terms, operations or levels of memory"))

@@ -14,8 +14,8 @@
 //!    pushed to the pairs that depend on them.
 //! 4. What is left is equal, also where no way decides. Classes are the connected names.
 //!
-//! Two names of a class are equal wherever both hold: values stand for the same numbers at every
-//! point where they are defined, so that a pair does not depend on the point, and between two
+//! Two names of a class are equal wherever both hold: values and versions of memory stand for the
+//! same numbers at every point where they are defined, so that a pair does not depend on the point, and between two
 //! members of a class that hold together all intermediate members hold, or only below both.
 //!
 //! Cost: O(pairs · edges into their joins), pairs being quadratic in a group. Limit: with more than
@@ -30,7 +30,8 @@ use alloc::vec::Vec;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
 use hashbrown::HashMap;
 
-use super::threads::{Above, Latest, Shape, Threads};
+use super::definitions::Latest;
+use super::threads::{Above, Shape, Threads};
 use crate::ir::Block;
 use crate::names::Name;
 use crate::trace::{Trace, ValueEvent, record_value_event};
@@ -183,7 +184,7 @@ impl Comparison<'_> {
     /// The name above a name along the first edge that does not retreat.
     fn first_above(&self, name: Name) -> Option<Name> {
         match &self.threads.of(name)?.above {
-            Above::Load(_, before) => Some(*before),
+            Above::Load(_, before) | Above::Store(_, before) => Some(*before),
             Above::Join(block, along) => {
                 let cfg = self.shape.cfg;
                 let first = self.shape.edges_into(*block).position(|edge| !cfg.is_retreating(edge))?;
@@ -231,7 +232,7 @@ impl Comparison<'_> {
         let (moves_first, moves_second) = (a.latest >= b.latest, b.latest >= a.latest);
         let above = |name: Name, thread: &'_ super::threads::Thread, moves: bool, edge: usize| match &thread.above {
             _ if !moves => Some(name),
-            Above::Load(_, before) => Some(*before),
+            Above::Load(_, before) | Above::Store(_, before) => Some(*before),
             Above::Join(_, along) => along[edge].ok(),
             Above::Constant | Above::Value(_) | Above::End(_) => None,
         };

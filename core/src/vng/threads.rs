@@ -9,8 +9,11 @@
 //! 1. A name holds from the latest definition of its atoms on, in every block that this dominates.
 //!    So it is followed from there, whatever lies between.
 //! 2. Where joins of a block are the latest, each edge into it has a name of its own, with the
-//!    joins replaced by their arguments. A retreating edge costs one window.
-//! 3. Where a load is the latest, the memory that it read takes the place of its value.
+//!    joins replaced by their arguments. A retreating edge costs one window
+//!    if it changes a value.
+//! 3. Where a load is the latest, the memory that it read takes the place of its value, in the
+//!    version that it has there. Where a store of exactly this memory begins the version, what it
+//!    stored takes its place; where joins of versions are the latest, each edge has its version.
 //! 4. A name that has become a constant or one value alone is at hand. One that cannot be replaced
 //!    ends, and nothing above is available.
 //! 5. Names are visited by cost, cheapest first, each once.
@@ -26,10 +29,13 @@ use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
+use super::definitions::{Definitions, Latest, LatestDefinition};
+use super::memory::Memory;
+use super::versions::Versions;
 use crate::flow::{Definition, Value, Values};
 use crate::graph::{Cfg, Dominators, Edge};
 use crate::ir::{Block, Function, Inst, Op};
-use crate::names::{Name, NameTable, Replaced, Replacement};
+use crate::names::{Name, NameTable, Replaced, Replacement, Version};
 
 /// Reason why a thread ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -38,6 +44,8 @@ pub enum EndReason {
     Entry,
     /// The definition of an atom cannot be replaced.
     Definition(Value),
+    /// An instruction may change memory that the address reads.
+    Overwritten(Inst),
     /// The result has too many terms, operations or levels of memory.
     Language,
     /// The window ends.
@@ -55,22 +63,13 @@ pub enum Above {
     Value(Value),
     /// Nothing above is available.
     End(EndReason),
-    /// Joins of this block occur: a name for each edge into it, parallel to [`Shape::edges_into`], and at the
-    /// function's entry one end more.
+    /// Joins of this block occur, of values or of memory: a name for each edge into it, parallel to
+    /// [`Shape::edges_into`], and at the function's entry one end more.
     Join(Block, SmallVec<[Result<Name, EndReason>; 2]>),
     /// Before this load of an atom.
     Load(Inst, Name),
-}
-
-/// The place of a definition. Of the definitions of one name's atoms each dominates the later ones.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Latest {
-    /// Depth of the block in the dominator tree.
-    depth: u32,
-    /// The block.
-    pub block: Block,
-    /// 0 for joins, else one more than the place of the instruction in the block.
-    pub place: u32,
+    /// Before this store to memory that the address reads.
+    Store(Inst, Name),
 }
 
 /// The thread of a name.
@@ -142,29 +141,41 @@ pub struct ThreadLimits {
     pub window: u32,
     /// Names.
     pub names: usize,
+    /// Blocks at whose start versions of memory are kept.
+    pub versions: usize,
 }
 
 /// Places the threads of names.
 pub struct ThreadPlacer<'t, 'a> {
     shape: Shape<'a>,
     table: &'t mut NameTable<'a>,
+    memory: &'t Memory<'a>,
     limits: ThreadLimits,
     threads: Threads,
-    /// Place of each instruction in its block.
-    places: SecondaryMap<Inst, u32>,
+    definitions: Definitions<'a>,
+    versions: Versions<'t, 'a>,
     /// Names to be visited, by cost; of one cost first come, first served.
     work: Vec<VecDeque<Name>>,
 }
 
 impl<'t, 'a> ThreadPlacer<'t, 'a> {
     /// A placer without names.
-    pub fn new(shape: Shape<'a>, table: &'t mut NameTable<'a>, limits: ThreadLimits) -> ThreadPlacer<'t, 'a> {
-        let mut places = SecondaryMap::new();
-        for block in shape.func.block_order() {
-            shape.func.block_insts(block).zip(0..).for_each(|(inst, place)| places[inst] = place);
+    pub fn new(
+        shape: Shape<'a>,
+        table: &'t mut NameTable<'a>,
+        memory: &'t Memory<'a>,
+        limits: ThreadLimits,
+    ) -> ThreadPlacer<'t, 'a> {
+        ThreadPlacer {
+            shape,
+            table,
+            memory,
+            limits,
+            threads: Threads::default(),
+            definitions: Definitions::new(shape),
+            versions: Versions::new(shape, memory, limits.versions),
+            work: (0..limits.window.max(1)).map(|_| VecDeque::new()).collect(),
         }
-        let work = (0..limits.window.max(1)).map(|_| VecDeque::new()).collect();
-        ThreadPlacer { shape, table, limits, threads: Threads::default(), places, work }
     }
 
     /// Places the threads of these names.
@@ -175,8 +186,8 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
                 let has_room = self.threads.placed.len() < self.limits.names;
                 if self.threads.threads[name].is_none() && has_room {
                     let cost = cost as u32;
-                    let latest = self.latest(name);
-                    let above = self.above(name, latest.map(|(_, value)| value), cost);
+                    let latest = self.definitions.latest(self.table, name);
+                    let above = self.above(name, latest.map(|(_, definition)| definition), cost);
                     self.threads.threads[name] = Some(Thread { cost, latest: latest.map(|(place, _)| place), above });
                     self.threads.placed.push(name);
                 }
@@ -186,45 +197,90 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
     }
 
     /// The continuation of a name, whose further names are queued.
-    fn above(&mut self, name: Name, latest: Option<Value>, cost: u32) -> Above {
+    fn above(&mut self, name: Name, latest: Option<LatestDefinition>, cost: u32) -> Above {
         if self.table.as_constant(name).is_some() {
             return Above::Constant;
         }
         if let Some(value) = self.table.as_value(name) {
             return Above::Value(value);
         }
-        let Some(latest) = latest else { return Above::End(EndReason::Entry) };
-        match self.shape.values.definition(latest) {
-            Definition::Join { block } => self.across_joins(name, block, cost),
-            Definition::Inst { inst, .. } if self.shape.func.insts[inst].opcode.op == Op::Ld => {
-                let before = self.table.before_load(name, latest).filter(|&before| self.enqueue(before, cost));
-                before.map_or(Above::End(EndReason::Definition(latest)), |before| Above::Load(inst, before))
-            }
-            _ => Above::End(EndReason::Definition(latest)),
+        match latest {
+            None => Above::End(EndReason::Entry),
+            Some(LatestDefinition::Joins(block)) => self.across_joins(name, block, cost),
+            Some(LatestDefinition::Value(value)) => self.before_load(name, value, cost),
+            Some(LatestDefinition::Change(inst)) => self.before_store(name, inst, cost),
+        }
+    }
+
+    fn before_load(&mut self, name: Name, loaded: Value, cost: u32) -> Above {
+        let end = Above::End(EndReason::Definition(loaded));
+        let inst = self.shape.values.definition(loaded).inst();
+        let Some(inst) = inst.filter(|&inst| self.shape.func.insts[inst].opcode.op == Op::Ld) else { return end };
+        let Some(point) = self.definitions.before(inst) else { return end };
+        let ThreadPlacer { table, versions, definitions, .. } = self;
+        let mut version = |table: &NameTable<'_>, load: Name| versions.before(definitions, table, load, point);
+        match table.before_load(name, loaded, &mut version) {
+            Some(before) if self.enqueue(before, cost) => Above::Load(inst, before),
+            None if !self.versions.is_full() => end,
+            _ => Above::End(EndReason::Limit),
+        }
+    }
+
+    fn before_store(&mut self, name: Name, inst: Inst, cost: u32) -> Above {
+        let ThreadPlacer { table, versions, definitions, memory, .. } = self;
+        let end = Above::End(EndReason::Overwritten(inst));
+        let changed = table.memories_in(name).iter().filter_map(|&memory| {
+            let (load, version) = table.as_memory(memory)?;
+            (version == Version::After(inst)).then_some((memory, load))
+        });
+        let stored: Option<SmallVec<[(Name, usize); 2]>> =
+            changed.map(|(written, load)| Some((written, memory.stored_element(inst, load)?))).collect();
+        let (Some(stored), Some(point)) = (stored, definitions.before(inst)) else { return end };
+        let mut version = |table: &NameTable<'_>, load: Name| versions.before(definitions, table, load, point);
+        match table.before_store(name, inst, &stored, &mut version) {
+            Some(before) if self.enqueue(before, cost) => Above::Store(inst, before),
+            None if !self.versions.is_full() => Above::End(EndReason::Language),
+            _ => Above::End(EndReason::Limit),
         }
     }
 
     /// The names of a name along the edges into a block, whose joins occur in it.
     fn across_joins(&mut self, name: Name, block: Block, cost: u32) -> Above {
         let Shape { cfg, values, .. } = self.shape;
-        let joins: SmallVec<[Value; 4]> = self
+        let is_join = |&value: &Value| values.definition(value) == Definition::Join { block };
+        let joins: SmallVec<[Value; 4]> = self.table.values_in(name).iter().copied().filter(is_join).collect();
+        let memory_joins: SmallVec<[(Name, Name); 1]> = self
             .table
-            .values_in(name)
+            .memories_in(name)
             .iter()
-            .copied()
-            .filter(|&value| values.definition(value) == Definition::Join { block })
+            .filter_map(|&memory| {
+                let (load, version) = self.table.as_memory(memory)?;
+                (version == Version::Join(block)).then_some((memory, load))
+            })
             .collect();
         let along = self.shape.edges_into(block).enumerate().map(|(at, edge)| {
-            let cost = cost + u32::from(cfg.is_retreating(edge));
+            let cost = cost + u32::from(cfg.is_retreating(edge) && !joins.is_empty());
             if cost >= self.limits.window {
                 return Err(EndReason::Window);
             }
-            let replace = |&join: &Value| Replacement {
-                part: Replaced::Value(join),
-                by: Replaced::Value(values.join_args(join)[at].value),
-            };
-            let replacements: SmallVec<[Replacement; 4]> = joins.iter().map(replace).collect();
-            let before = self.table.replace(name, &replacements).ok_or(EndReason::Language)?;
+            let ThreadPlacer { table, versions, definitions, .. } = self;
+            let point = (cfg.source(edge), u32::MAX);
+            let mut version = |table: &NameTable<'_>, load: Name| versions.before(definitions, table, load, point);
+            let mut replacements: SmallVec<[Replacement; 4]> = SmallVec::new();
+            for &join in &joins {
+                let by = Replaced::Value(values.join_args(join)[at].value);
+                replacements.push(Replacement { part: Replaced::Value(join), by });
+            }
+            for &(memory, load) in &memory_joins {
+                let along = version(table, load).ok_or(EndReason::Limit)?;
+                let by = Replaced::Name(table.memory(load, along));
+                replacements.push(Replacement { part: Replaced::Name(memory), by });
+            }
+            let before = table.replace(name, &replacements, &mut version);
+            let before = before.ok_or_else(|| match self.versions.is_full() {
+                true => EndReason::Limit,
+                false => EndReason::Language,
+            })?;
             self.enqueue(before, cost).then_some(before).ok_or(EndReason::Limit)
         });
         let mut along: SmallVec<[Result<Name, EndReason>; 2]> = along.collect();
@@ -241,17 +297,5 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
             self.work[cost as usize].push_back(name);
         }
         is_within
-    }
-
-    /// The value in a name that is defined last, and where. None if all are given on entry.
-    fn latest(&self, name: Name) -> Option<(Latest, Value)> {
-        let Shape { func, dominators, values, .. } = self.shape;
-        let place = |value: Value| {
-            let block = values.block(func, value)?;
-            let place = values.definition(value).inst().map_or(0, |inst| self.places[inst] + 1);
-            Some(Latest { depth: dominators.depth(block), block, place })
-        };
-        let placed = self.table.values_in(name).iter().filter_map(|&value| Some((place(value)?, value)));
-        placed.max_by_key(|&(place, _)| place)
     }
 }

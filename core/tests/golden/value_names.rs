@@ -1,4 +1,5 @@
-//! Value name graphs and estimates, each knob as a word: `// test: estimate vng.window=2 exact`.
+//! Value name graphs and estimates, each knob as a word: `// test: estimate vng.window=2 exact`; of one instruction
+//! with its place: `// test: vng at=body.1`.
 
 use std::fmt::Write;
 
@@ -7,10 +8,15 @@ use warpscope_core::derive;
 use warpscope_core::ir::{Func, Module};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::AnalysisSettings;
-use warpscope_core::report::{EstimateError, EstimateReport, EstimateRequest, ExactRuns, ValueEvents, VngReport};
+use warpscope_core::report::{
+    DemandReport, EstimateError, EstimateReport, EstimateRequest, ExactRuns, ValueEvents, VngReport,
+};
 use warpscope_core::sim::Settings;
 
 use crate::Golden;
+
+/// Begins the word that names one instruction.
+const AT: &str = "at=";
 
 /// The names of each function and where its users' values come from; `events` shows the steps in their place.
 pub fn names(golden: &Golden, module: &Module) -> Result<String, Failed> {
@@ -20,7 +26,17 @@ pub fn names(golden: &Golden, module: &Module) -> Result<String, Failed> {
         module.funcs.keys().for_each(|func| text.push_str(&events(&ValueEvents::of_graph(module, func, &settings))));
         return Ok(text);
     }
+    let demands: Vec<&str> = golden.words.iter().filter_map(|word| word.strip_prefix(AT)).collect();
     for func in module.funcs.keys() {
+        for at in &demands {
+            match DemandReport::new(module, func, &settings, at) {
+                Ok(report) => _ = write!(text, "{report}"),
+                Err(message) => _ = writeln!(text, "error: {message}"),
+            }
+        }
+        if !demands.is_empty() {
+            continue;
+        }
         let report = VngReport::new(module, func, &settings);
         let growth: Vec<String> = report.growth.iter().map(|growth| growth.names.to_string()).collect();
         let separable = if report.separable { ", separable" } else { "" };
@@ -179,7 +195,8 @@ fn estimate(report: &EstimateReport) -> String {
 
 fn settings(golden: &Golden, analyses: &[&str]) -> Result<AnalysisSettings, Failed> {
     let mut settings = AnalysisSettings::default();
-    for word in golden.words.iter().filter(|word| !["exact", "network", "events"].contains(&word.as_str())) {
+    let is_knob = |word: &&String| !["exact", "network", "events"].contains(&word.as_str()) && !word.starts_with(AT);
+    for word in golden.words.iter().filter(is_knob) {
         settings.set(analyses, word)?;
     }
     Ok(settings)

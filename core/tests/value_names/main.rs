@@ -2,5 +2,6 @@
 //! all insertions, and the numbers that generated kernels compute.
 
 mod bounds;
+mod demands;
 mod optima;
 mod soundness;

@@ -14,6 +14,7 @@ use warpscope_core::report;
 use warpscope_core::sim::lanes::LaneFile;
 use warpscope_core::sim::{FrameBase, Program, Progress, Settings, Simulation, Watcher};
 use warpscope_core::vng::{Flow, Foundation, Seeds, ThreadGraph, ValueNameGraph, Vertex, VertexKind, VngOptions};
+use warpscope_testkit::cells;
 use warpscope_testkit::emit;
 use warpscope_testkit::laws;
 use warpscope_testkit::recipe::recipe;
@@ -291,6 +292,11 @@ proptest! {
     #[test]
     fn reused_numbers_of_scattered_definitions_are_equal(recipe in scattered()) {
         holds(&scattered::program(&recipe))?;
+    }
+
+    #[test]
+    fn reused_numbers_of_loaded_indices_are_equal(seed in any::<u64>()) {
+        holds(&cells::program(seed))?;
     }
 
     #[test]
