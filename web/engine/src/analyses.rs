@@ -45,6 +45,7 @@ pub fn estimate(source: &str, options: &str) -> String {
             profile: if is_simulated { "simulated" } else { "declared" },
             runs: exact.then_some(&runs),
             has_networks: network,
+            has_events: false,
         };
         let (mut reports, mut refusals) = (Vec::new(), Vec::new());
         for func in funcs {
