@@ -31,8 +31,10 @@ mod operations;
 mod replacement;
 mod text;
 
+use core::hash::BuildHasher;
+
 use cranelift_entity::{PrimaryMap, entity_impl};
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use smallvec::SmallVec;
 
 use crate::alias::AliasClasses;
@@ -114,7 +116,8 @@ pub struct NameTable<'a> {
     classes: &'a AliasClasses,
     limits: NameLimits,
     names: PrimaryMap<Name, NameData>,
-    numbers: HashMap<Expression, Name>,
+    numbers: HashTable<Name>,
+    hasher: DefaultHashBuilder,
     /// Names of values, by depth.
     of_values: HashMap<(Value, u32), Name>,
 }
@@ -135,7 +138,8 @@ impl<'a> NameTable<'a> {
             classes,
             limits,
             names: PrimaryMap::new(),
-            numbers: HashMap::new(),
+            numbers: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
             of_values: HashMap::new(),
         }
     }
@@ -265,7 +269,8 @@ impl<'a> NameTable<'a> {
 
     /// The number of an expression.
     fn intern(&mut self, expression: Expression) -> Name {
-        if let Some(&known) = self.numbers.get(&expression) {
+        let hash = self.hasher.hash_one(&expression);
+        if let Some(&known) = self.numbers.find(hash, |&name| self.names[name].expression == expression) {
             return known;
         }
         let mut values: SmallVec<[Value; 4]> = SmallVec::new();
@@ -303,8 +308,9 @@ impl<'a> NameTable<'a> {
         values.dedup();
         memories.compact_sort();
         memories.dedup();
-        let name = self.names.push(NameData { expression: expression.clone(), values, memories, depth, levels });
-        self.numbers.insert(expression, name);
+        let name = self.names.push(NameData { expression, values, memories, depth, levels });
+        let hash_of = |&name: &Name| self.hasher.hash_one(&self.names[name].expression);
+        self.numbers.insert_unique(hash, name, hash_of);
         name
     }
 }

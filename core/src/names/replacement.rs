@@ -39,6 +39,14 @@ impl Substitution<'_, '_> {
     fn find(&self, part: Replaced) -> Option<Replaced> {
         self.parts.iter().find(|replacement| replacement.part == part).map(|replacement| replacement.by)
     }
+
+    /// Does one of the replaced parts occur in a name?
+    fn occurs_in(&self, table: &NameTable<'_>, name: Name) -> bool {
+        self.parts.iter().any(|replacement| match replacement.part {
+            Replaced::Value(value) => table.values_in(name).contains(&value),
+            Replaced::Name(memory) => table.memories_in(name).contains(&memory),
+        })
+    }
 }
 
 impl NameTable<'_> {
@@ -98,6 +106,9 @@ impl NameTable<'_> {
         if let Some(by) = substitution.find(Replaced::Name(name)) {
             return Some(self.replaced_by(by, depth));
         }
+        if !substitution.occurs_in(self, name) {
+            return Some(name);
+        }
         match self.expression(name).clone() {
             Expression::Constant { .. } | Expression::Special(_) => Some(name),
             Expression::Value(value) => Some(match substitution.find(Replaced::Value(value)) {
@@ -128,15 +139,14 @@ impl NameTable<'_> {
                 (self.names[name].depth <= depth + 1).then_some(name)
             }
             Expression::Sum { sum, width } => {
-                let mut result = Affine::constant(sum.offset());
+                let mut result = sum.clone();
                 for &(atom, coefficient) in sum.terms() {
-                    let part = match atom {
-                        Atom::Value(term, extension) => {
-                            self.replaced_term(term, extension, width, substitution, depth)?
-                        }
-                        other => Affine::atom(other),
-                    };
-                    result.add(&part, coefficient)?;
+                    let Atom::Value(term, extension) = atom else { continue };
+                    if substitution.occurs_in(self, term) {
+                        result.add(&Affine::atom(atom), coefficient.wrapping_neg())?;
+                        let part = self.replaced_term(term, extension, width, substitution, depth)?;
+                        result.add(&part, coefficient)?;
+                    }
                 }
                 Some(self.sum(result, width))
             }

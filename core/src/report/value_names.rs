@@ -133,12 +133,13 @@ pub(super) fn owned((name, value): (&'static str, &KnobValue)) -> (&'static str,
 
 /// Names for each window, in a function.
 fn growth(module: &Module, func: &Function, options: VngOptions, registers: usize) -> Vec<GrowthReport> {
-    let count = |window| {
-        let foundation = Foundation::compute(module, func, VngOptions { window, ..options });
-        let names = ValueNameGraph::placed_names(&foundation);
+    let window = GROWTH[GROWTH.len() - 1];
+    let foundation = Foundation::compute(module, func, VngOptions { window, ..options });
+    let names_of = ValueNameGraph::placed_names(&foundation);
+    let count = |(window, names): (u32, usize)| {
         GrowthReport { window, names, ratio: names as f64 / registers.max(1) as f64 }
     };
-    GROWTH.into_iter().map(count).collect()
+    GROWTH.into_iter().zip(names_of).map(count).collect()
 }
 
 /// Registers that a function mentions.

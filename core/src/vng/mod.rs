@@ -258,9 +258,13 @@ impl<'a> ValueNameGraph<'a> {
         Some(DemandAnswer { graph, seed, availability, visited, is_cut })
     }
 
-    /// Number of names that are placed in a function.
-    pub fn placed_names(foundation: &Foundation<'_>) -> usize {
-        NamedThreads::place(foundation, None, &mut NoTrace).threads.names().len()
+    /// Numbers of names that are placed in a function with windows from 1 to that of the options.
+    pub fn placed_names(foundation: &Foundation<'_>) -> Vec<usize> {
+        let threads = NamedThreads::place(foundation, None, &mut NoTrace).threads;
+        // Names are visited by cost, so that a smaller window has the first ones.
+        let costs = threads.names().iter().filter_map(|&name| Some(threads.of(name)?.cost));
+        let costs: Vec<u32> = costs.collect();
+        (1..=foundation.options.window).map(|window| costs.partition_point(|&cost| cost < window)).collect()
     }
 
     /// Seeds whose threads end at the limit of names.
