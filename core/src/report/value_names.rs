@@ -136,9 +136,8 @@ fn growth(module: &Module, func: &Function, options: VngOptions, registers: usiz
     let window = GROWTH[GROWTH.len() - 1];
     let foundation = Foundation::compute(module, func, VngOptions { window, ..options });
     let names_of = ValueNameGraph::placed_names(&foundation);
-    let count = |(window, names): (u32, usize)| {
-        GrowthReport { window, names, ratio: names as f64 / registers.max(1) as f64 }
-    };
+    let count =
+        |(window, names): (u32, usize)| GrowthReport { window, names, ratio: names as f64 / registers.max(1) as f64 };
     GROWTH.into_iter().zip(names_of).map(count).collect()
 }
 

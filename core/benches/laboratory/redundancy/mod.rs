@@ -8,6 +8,7 @@
 //! | `reassociate` | `reassociate` | simplifies, and leaves repetitions to a later pass |
 //! | `dce` | `adce` | removes control flow as well |
 //! | `pde` | `sink,adce` | sinks past branches only, and never copies |
+//! | the value name graph of loads | `gvn` | on programs with memory: finds what is computed again, under other names too |
 //!
 //! Bounds are shares of LLVM's CPU time, as the median over the kinds of programs. Without LLVM's
 //! library the times are printed without shares.
@@ -32,6 +33,7 @@ use warpscope_core::ir::{Func, Function, Op, Reg};
 use warpscope_core::pass::{Runner, Settings, parse_pipeline};
 use warpscope_core::trace::NoTrace;
 use warpscope_core::verify;
+use warpscope_core::vng::{Foundation, ValueNameGraph, VngOptions};
 use warpscope_testkit::paths;
 
 use crate::report::{self, Asked};
@@ -46,7 +48,7 @@ const PATHS: usize = 50;
 /// A pipeline of ours.
 struct Ours {
     name: &'static str,
-    passes: &'static str,
+    work: Work,
     /// Is a profile of [`PATHS`] paths declared?
     has_paths: bool,
     /// LLVM's pipeline that it is held against, and the share of its time that is asked.
@@ -55,11 +57,20 @@ struct Ours {
     leaves_as_few: bool,
 }
 
-const fn ours(name: &'static str, passes: &'static str, beside: Option<(&'static str, f64)>) -> Ours {
-    Ours { name, passes, has_paths: false, beside, leaves_as_few: false }
+/// Work of ours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Work {
+    /// Passes, one after the other.
+    Passes(&'static str),
+    /// The value name graph with its analyses. It is of interest where there is memory.
+    ValueNames,
 }
 
-const OURS: [Ours; 11] = [
+const fn ours(name: &'static str, passes: &'static str, beside: Option<(&'static str, f64)>) -> Ours {
+    Ours { name, work: Work::Passes(passes), has_paths: false, beside, leaves_as_few: false }
+}
+
+const OURS: [Ours; 12] = [
     ours("dce", "dce", Some(("adce", 1.0))),
     ours("gvn-cse", "gvn-cse", Some(("early-cse<memssa>", 1.0))),
     Ours { leaves_as_few: true, ..ours("gvn-cse, cleaned up", "gvn-cse[forward_stores=true],general-optimize", None) },
@@ -71,6 +82,7 @@ const OURS: [Ours; 11] = [
     ours("ssrqp", "ssrqp", Some(("gvn", 1.2))),
     ours("spec-pre", "spec-pre", Some(("gvn", 2.0))),
     Ours { has_paths: true, ..ours("spec-pre over 50 paths", "spec-pre", Some(("gvn", 2.0))) },
+    Ours { work: Work::ValueNames, ..ours("value names", "", Some(("gvn", 1.0))) },
 ];
 
 /// LLVM's pipelines.
@@ -95,6 +107,9 @@ pub fn measure() {
         for (ours, shares) in
             OURS.iter().zip(&mut shares).zip(chosen).filter(|(_, is_chosen)| *is_chosen).map(|it| it.0)
         {
+            if ours.work == Work::ValueNames && !memory {
+                continue;
+            }
             let name = name_of(ours.name);
             for (place, (size, program)) in SIZES.into_iter().zip(&programs).enumerate() {
                 let Measured { nanoseconds, left } = measure_ours(&name, size, program, ours);
@@ -104,7 +119,9 @@ pub fn measure() {
                     report::print(&format!("{name} of LLVM's {passes}"), Some(size), share, "of the time", None);
                     shares[place].push(share);
                 }
-                print_left(&name, size, left, least[place].filter(|_| ours.leaves_as_few));
+                if let Some(left) = left {
+                    print_left(&name, size, left, least[place].filter(|_| ours.leaves_as_few));
+                }
             }
         }
     }
@@ -123,8 +140,8 @@ pub fn measure() {
 struct Measured {
     /// An instruction.
     nanoseconds: f64,
-    /// Instructions that are left.
-    left: usize,
+    /// Instructions that are left, if any could be removed.
+    left: Option<usize>,
 }
 
 /// Prints how many instructions are left, held against those that others leave.
@@ -142,8 +159,16 @@ fn measure_ours(name: &str, size: usize, program: &Program, ours: &Ours) -> Meas
         paths::declare(&mut module, PATHS, 1);
     }
     let func: Func = module.funcs.keys().next().expect("the program has a kernel");
-    let steps = parse_pipeline(ours.passes).expect("passes of ours");
     let count = program.instructions();
+    let Work::Passes(passes) = ours.work else {
+        let build = || {
+            let foundation = Foundation::compute(&module, &module.funcs[func], VngOptions::default());
+            ValueNameGraph::build(&foundation).graph.vertices.len()
+        };
+        let nanoseconds = report::time(name, Some(size), "ns/instruction", count, None, build);
+        return Measured { nanoseconds, left: None };
+    };
+    let steps = parse_pipeline(passes).expect("passes of ours");
     let mut left = 0;
     let nanoseconds = report::time_on_copies(name, Some(size), "ns/instruction", count, None, &[module], |module| {
         let mut runner = Runner::new(module);
@@ -156,7 +181,7 @@ fn measure_ours(name: &str, size: usize, program: &Program, ours: &Ours) -> Meas
         left = instructions(&runner.module().funcs[func]);
         timed
     });
-    Measured { nanoseconds, left }
+    Measured { nanoseconds, left: Some(left) }
 }
 
 /// The instructions of a function, but for the copies that are phis in SSA form.
@@ -214,11 +239,11 @@ impl Theirs {
                 let taken = taken.saturating_sub(nothing).as_secs_f64() * 1e9;
                 let nanoseconds = taken / program.instructions() as f64;
                 report::print(&name, Some(size), nanoseconds, "ns/instruction", None);
-                Measured { nanoseconds, left }
+                (nanoseconds, left)
             });
-            let measured: Vec<Measured> = measured.collect();
-            SIZES.into_iter().zip(&measured).for_each(|(size, of)| print_left(&name, size, of.left, None));
-            times.push((passes, measured.iter().map(|of| of.nanoseconds).collect()));
+            let measured: Vec<(f64, usize)> = measured.collect();
+            SIZES.into_iter().zip(&measured).for_each(|(size, &(_, left))| print_left(&name, size, left, None));
+            times.push((passes, measured.iter().map(|&(nanoseconds, _)| nanoseconds).collect()));
         }
         times
     }
