@@ -15,7 +15,7 @@
 //! 3. Names are interned: equal names are one number, and equal names at a point are one value.
 //! 4. A name is moved backward by replacing atoms: a join by its argument along an edge, a loaded
 //!    value by the memory that it was loaded from, that memory by what was stored there.
-//! 5. Memory inside an address has a version, so that it stands for one number as values do.
+//! 5. Memory inside an address has a version, so that it is one number, as a value is.
 //!
 //! Sums of addresses have 64 bits, under the language's rule for overflow; other integer sums are
 //! modulo 2^width, of either sign. Comparisons have one form up to a negation: `gt` and `ge` with
@@ -69,12 +69,12 @@ pub enum Expression {
     /// The memory at an address of 64 bits.
     Load { kind: LoadKind, address: Name },
     /// The number that a load reads inside an address: `*(address)`.
-    Memory { load: Name, version: Version },
+    Memory { load: Name, version: MemoryVersion },
 }
 
 /// A stretch of a run over which memory at one address stays the same.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Version {
+pub enum MemoryVersion {
     /// From the definition of the address on.
     First,
     /// From an instruction on that may change the memory.
@@ -170,7 +170,7 @@ impl<'a> NameTable<'a> {
     }
 
     /// The load and the version of a memory.
-    pub fn as_memory(&self, name: Name) -> Option<(Name, Version)> {
+    pub fn as_memory(&self, name: Name) -> Option<(Name, MemoryVersion)> {
         match *self.expression(name) {
             Expression::Memory { load, version } => Some((load, version)),
             _ => None,
@@ -183,7 +183,7 @@ impl<'a> NameTable<'a> {
     }
 
     /// The memory of a load, in a version.
-    pub fn memory(&mut self, load: Name, version: Version) -> Name {
+    pub fn memory(&mut self, load: Name, version: MemoryVersion) -> Name {
         self.intern(Expression::Memory { load, version })
     }
 

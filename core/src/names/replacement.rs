@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Args, Expression, Name, NameTable, Version};
+use super::{Args, Expression, MemoryVersion, Name, NameTable};
 use crate::flow::{Definition, Value};
 use crate::ir::{Inst, Operand};
 use crate::symbolic::{Affine, Atom, Extension};
@@ -26,16 +26,16 @@ pub struct Replacement {
 }
 
 /// Gives the version of a load's memory at the point where a name continues; None at a limit.
-pub type VersionOf<'v> = dyn FnMut(&NameTable<'_>, Name) -> Option<Version> + 'v;
+pub type VersionOf<'v> = dyn FnMut(&NameTable<'_>, Name) -> Option<MemoryVersion> + 'v;
 
 /// Replacements that are made at once.
-struct Substitution<'s, 'v> {
+struct AtomSubstitution<'s, 'v> {
     parts: &'s [Replacement],
     /// Memory has this version where its address is another one than before.
     version: &'s mut VersionOf<'v>,
 }
 
-impl Substitution<'_, '_> {
+impl AtomSubstitution<'_, '_> {
     fn find(&self, part: Replaced) -> Option<Replaced> {
         self.parts.iter().find(|replacement| replacement.part == part).map(|replacement| replacement.by)
     }
@@ -99,10 +99,10 @@ impl NameTable<'_> {
 
     /// A name with parts of it replaced; None where that has no name.
     pub fn replace(&mut self, name: Name, parts: &[Replacement], version: &mut VersionOf<'_>) -> Option<Name> {
-        self.replace_within(name, &mut Substitution { parts, version }, self.limits.depth)
+        self.replace_within(name, &mut AtomSubstitution { parts, version }, self.limits.depth)
     }
 
-    fn replace_within(&mut self, name: Name, substitution: &mut Substitution<'_, '_>, depth: u32) -> Option<Name> {
+    fn replace_within(&mut self, name: Name, substitution: &mut AtomSubstitution<'_, '_>, depth: u32) -> Option<Name> {
         if let Some(by) = substitution.find(Replaced::Name(name)) {
             return Some(self.replaced_by(by, depth));
         }
@@ -159,7 +159,7 @@ impl NameTable<'_> {
         term: Name,
         extension: Extension,
         width: u32,
-        substitution: &mut Substitution<'_, '_>,
+        substitution: &mut AtomSubstitution<'_, '_>,
         depth: u32,
     ) -> Option<Affine<Name>> {
         let by_value = |part: Replaced| match substitution.find(part)? {

@@ -21,7 +21,7 @@ pub struct DemandReport {
     /// The knobs and their values.
     pub knobs: BTreeMap<&'static str, KnobValue>,
     /// The instruction.
-    pub seed: DemandedSeed,
+    pub seed: DemandSeedReport,
     /// Availability before it: `must`, `may` or `no`; None for a seed that only generates.
     pub answer: Option<&'static str>,
     /// Number of vertices that were visited.
@@ -34,7 +34,7 @@ pub struct DemandReport {
 
 /// An instruction whose value is asked for.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct DemandedSeed {
+pub struct DemandSeedReport {
     /// Label of its block.
     pub block: String,
     /// Its place among the instructions of the block, from 0.
@@ -110,7 +110,7 @@ impl DemandReport {
         Ok(DemandReport {
             kernel: func.name.clone(),
             knobs: settings.values("vng").map(owned).collect(),
-            seed: DemandedSeed {
+            seed: DemandSeedReport {
                 block: label.to_string(),
                 index,
                 text,
@@ -191,7 +191,7 @@ impl Names<'_, '_> {
 impl Display for DemandReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let DemandReport { kernel, seed, answer, visited, .. } = self;
-        let DemandedSeed { block, index, text, name, .. } = seed;
+        let DemandSeedReport { block, index, text, name, .. } = seed;
         let constant = seed.constant.map_or_else(String::new, |constant| format!(" = {constant}"));
         writeln!(out, "{kernel}: {block}.{index} `{text}` is {name}{constant}")?;
         writeln!(out, "  available: {}, {visited} vertices visited", answer.unwrap_or("generates"))?;

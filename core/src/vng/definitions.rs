@@ -5,7 +5,7 @@ use cranelift_entity::SecondaryMap;
 use super::threads::Shape;
 use crate::flow::{Definition, Value};
 use crate::ir::{Block, Inst};
-use crate::names::{Name, NameTable, Version};
+use crate::names::{MemoryVersion, Name, NameTable};
 
 /// The place of a definition. Of the definitions of one name's atoms each dominates the later ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -30,20 +30,20 @@ pub enum LatestDefinition {
 }
 
 /// The places of all definitions of a function.
-pub struct Definitions<'a> {
+pub struct AtomDefinitions<'a> {
     shape: Shape<'a>,
     /// Place of each instruction in its block.
     places: SecondaryMap<Inst, u32>,
 }
 
-impl<'a> Definitions<'a> {
+impl<'a> AtomDefinitions<'a> {
     /// The definitions of a function.
-    pub fn new(shape: Shape<'a>) -> Definitions<'a> {
+    pub fn new(shape: Shape<'a>) -> AtomDefinitions<'a> {
         let mut places = SecondaryMap::new();
         for block in shape.func.block_order() {
             shape.func.block_insts(block).zip(0..).for_each(|(inst, place)| places[inst] = place);
         }
-        Definitions { shape, places }
+        AtomDefinitions { shape, places }
     }
 
     /// The latest definition of an atom in a name. None if all are given on entry.
@@ -60,9 +60,11 @@ impl<'a> Definitions<'a> {
         });
         let of_memory = table.memories_in(name).iter().filter_map(|&memory| {
             Some(match table.as_memory(memory)?.1 {
-                Version::First => return None,
-                Version::Join(block) => (self.start(block), LatestDefinition::Joins(block)),
-                Version::After(inst) => (self.after(inst, func.inst_block(inst)?), LatestDefinition::Change(inst)),
+                MemoryVersion::First => return None,
+                MemoryVersion::Join(block) => (self.start(block), LatestDefinition::Joins(block)),
+                MemoryVersion::After(inst) => {
+                    (self.after(inst, func.inst_block(inst)?), LatestDefinition::Change(inst))
+                }
             })
         });
         // Where an instruction does both, the value counts.

@@ -14,7 +14,7 @@ use crate::names::Name;
 
 /// The upper end of a gap inside a block.
 #[derive(Clone, Copy)]
-pub(super) enum Event {
+pub(super) enum ClassEvent {
     /// A use, generation or kill.
     Occurrence(VertexKind),
     /// The definition of the latest atom of this name.
@@ -29,15 +29,15 @@ struct Occurrence {
 }
 
 /// The events of all classes.
-pub(super) struct Events<'g, 'a> {
+pub(super) struct ClassEvents<'g, 'a> {
     input: GraphInput<'g, 'a>,
     /// Uses, generations and splits of each class in each block, in order.
     occurrences: BTreeMap<(Class, Block), Vec<Occurrence>>,
 }
 
-impl<'g, 'a> Events<'g, 'a> {
+impl<'g, 'a> ClassEvents<'g, 'a> {
     /// The events of a graph's classes.
-    pub(super) fn new(input: GraphInput<'g, 'a>) -> Events<'g, 'a> {
+    pub(super) fn new(input: GraphInput<'g, 'a>) -> ClassEvents<'g, 'a> {
         let mut occurrences: BTreeMap<(Class, Block), Vec<Occurrence>> = BTreeMap::new();
         for seed in input.seeds {
             let kind = match seed.role {
@@ -70,24 +70,24 @@ impl<'g, 'a> Events<'g, 'a> {
         for found in occurrences.values_mut() {
             found.compact_sort_by_key(|occurrence| occurrence.place);
         }
-        Events { input, occurrences }
+        ClassEvents { input, occurrences }
     }
 
     /// The event just above a gap.
-    pub(super) fn just_before(&self, block: Block, start: u32, class: Class) -> Option<Event> {
+    pub(super) fn just_before(&self, block: Block, start: u32, class: Class) -> Option<ClassEvent> {
         self.before(block, start, class).filter(|&(place, _)| place + 1 == start).map(|(_, event)| event)
     }
 
     /// The last instruction before a place that concerns a class.
-    pub(super) fn before(&self, block: Block, place: u32, class: Class) -> Option<(u32, Event)> {
+    pub(super) fn before(&self, block: Block, place: u32, class: Class) -> Option<(u32, ClassEvent)> {
         let occurrences = self.occurrences.get(&(class, block)).map_or(&[][..], Vec::as_slice);
         let last = occurrences.partition_point(|occurrence| occurrence.place < place).checked_sub(1);
-        let occurrence = last.map(|last| (occurrences[last].place, Event::Occurrence(occurrences[last].kind)));
+        let occurrence = last.map(|last| (occurrences[last].place, ClassEvent::Occurrence(occurrences[last].kind)));
         let definition =
             self.input.classes.first_name(self.input.shape, self.input.threads, class, (block, place)).and_then(
                 |(name, latest)| {
                     let place = latest.filter(|latest| latest.block == block)?.place.checked_sub(1)?;
-                    Some((place, Event::Definition(name)))
+                    Some((place, ClassEvent::Definition(name)))
                 },
             );
         let known = occurrence.into_iter().chain(definition).max_by_key(|&(place, _)| place);
@@ -95,14 +95,14 @@ impl<'g, 'a> Events<'g, 'a> {
         let after = known.map_or(0, |(place, event)| place + u32::from(!self.is_passed(event)));
         let mut changes = self.input.memory.before(block, place).take_while(|change| change.place >= after);
         let kill = changes.find(|change| self.is_killed(block, place, class, change));
-        kill.map(|change| (change.place, Event::Occurrence(VertexKind::Kill(change.inst)))).or(known)
+        kill.map(|change| (change.place, ClassEvent::Occurrence(VertexKind::Kill(change.inst)))).or(known)
     }
 
     /// Does the class continue above an event, perhaps as another one?
-    fn is_passed(&self, event: Event) -> bool {
+    fn is_passed(&self, event: ClassEvent) -> bool {
         match event {
-            Event::Occurrence(kind) => kind == VertexKind::Pass,
-            Event::Definition(name) => {
+            ClassEvent::Occurrence(kind) => kind == VertexKind::Pass,
+            ClassEvent::Definition(name) => {
                 matches!(self.input.threads.of(name).map(|thread| &thread.above), Some(Above::Store(..)))
             }
         }

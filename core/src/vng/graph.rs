@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 use cranelift_entity::{PrimaryMap, entity_impl};
 use hashbrown::HashMap;
 
-use super::events::{Event, Events};
+use super::events::{ClassEvent, ClassEvents};
 use super::memory::Memory;
 use super::seeds::{Role, Seed};
 use super::synonyms::{Class, Classes};
@@ -155,7 +155,7 @@ pub(super) struct Builder<'g, 'a> {
     numbers: HashMap<Key, Vertex>,
     /// At-hand constants on edges.
     constants: HashMap<(Edge, Class), Vertex>,
-    events: Events<'g, 'a>,
+    events: ClassEvents<'g, 'a>,
     work: Vec<Vertex>,
 }
 
@@ -167,7 +167,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             graph: ThreadGraph::default(),
             numbers: HashMap::new(),
             constants: HashMap::new(),
-            events: Events::new(input),
+            events: ClassEvents::new(input),
             work: Vec::new(),
         }
     }
@@ -232,15 +232,15 @@ impl<'g, 'a> Builder<'g, 'a> {
         }
         let Some(instruction) = place.checked_sub(1) else { return self.connect_start(vertex, block, class) };
         match self.events.just_before(block, place, class) {
-            Some(Event::Occurrence(VertexKind::Pass)) => {
+            Some(ClassEvent::Occurrence(VertexKind::Pass)) => {
                 let from = self.gap(block, instruction, class);
                 self.edge(from, vertex, Flow::Block(block));
             }
-            Some(Event::Occurrence(kind)) => {
+            Some(ClassEvent::Occurrence(kind)) => {
                 let from = self.vertex((block, instruction, class, true), kind);
                 self.edge(Ok(from), vertex, Flow::Block(block));
             }
-            Some(Event::Definition(name)) => {
+            Some(ClassEvent::Definition(name)) => {
                 let from = match self.input.threads.of(name).map(|thread| &thread.above) {
                     Some(&(Above::Load(_, before) | Above::Store(_, before))) => match self.input.classes.of(before) {
                         Some(class) => self.gap(block, instruction, class),

@@ -29,13 +29,13 @@ use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
-use super::definitions::{Definitions, Latest, LatestDefinition};
+use super::definitions::{AtomDefinitions, Latest, LatestDefinition};
 use super::memory::Memory;
-use super::versions::Versions;
+use super::versions::MemoryVersions;
 use crate::flow::{Definition, Value, Values};
 use crate::graph::{Cfg, Dominators, Edge};
 use crate::ir::{Block, Function, Inst, Op};
-use crate::names::{Name, NameTable, Replaced, Replacement, Version};
+use crate::names::{MemoryVersion, Name, NameTable, Replaced, Replacement};
 
 /// Reason why a thread ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -152,8 +152,8 @@ pub struct ThreadPlacer<'t, 'a> {
     memory: &'t Memory<'a>,
     limits: ThreadLimits,
     threads: Threads,
-    definitions: Definitions<'a>,
-    versions: Versions<'t, 'a>,
+    definitions: AtomDefinitions<'a>,
+    versions: MemoryVersions<'t, 'a>,
     /// Names to be visited, by cost; of one cost first come, first served.
     work: Vec<VecDeque<Name>>,
 }
@@ -172,8 +172,8 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
             memory,
             limits,
             threads: Threads::default(),
-            definitions: Definitions::new(shape),
-            versions: Versions::new(shape, memory, limits.versions),
+            definitions: AtomDefinitions::new(shape),
+            versions: MemoryVersions::new(shape, memory, limits.versions),
             work: (0..limits.window.max(1)).map(|_| VecDeque::new()).collect(),
         }
     }
@@ -231,7 +231,7 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
         let end = Above::End(EndReason::Overwritten(inst));
         let changed = table.memories_in(name).iter().filter_map(|&memory| {
             let (load, version) = table.as_memory(memory)?;
-            (version == Version::After(inst)).then_some((memory, load))
+            (version == MemoryVersion::After(inst)).then_some((memory, load))
         });
         let stored: Option<SmallVec<[(Name, usize); 2]>> =
             changed.map(|(written, load)| Some((written, memory.stored_element(inst, load)?))).collect();
@@ -255,7 +255,7 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
             .iter()
             .filter_map(|&memory| {
                 let (load, version) = self.table.as_memory(memory)?;
-                (version == Version::Join(block)).then_some((memory, load))
+                (version == MemoryVersion::Join(block)).then_some((memory, load))
             })
             .collect();
         let along = self.shape.edges_into(block).enumerate().map(|(at, edge)| {

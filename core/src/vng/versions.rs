@@ -27,35 +27,35 @@ use alloc::vec::Vec;
 use cranelift_entity::EntitySet;
 use hashbrown::HashMap;
 
-use super::definitions::{Definitions, Latest};
+use super::definitions::{AtomDefinitions, Latest};
 use super::memory::Memory;
 use super::threads::Shape;
 use crate::compact_sort::CompactSort;
 use crate::ir::Block;
-use crate::names::{Name, NameTable, Version};
+use crate::names::{MemoryVersion, Name, NameTable};
 
 /// The versions of the memory that addresses read.
-pub struct Versions<'v, 'a> {
+pub struct MemoryVersions<'v, 'a> {
     shape: Shape<'a>,
     memory: &'v Memory<'a>,
     /// The version of each load's memory at the start of blocks.
-    at_start: HashMap<(Name, Block), Version>,
+    at_start: HashMap<(Name, Block), MemoryVersion>,
     /// Most starts of blocks.
     limit: usize,
 }
 
 /// A load whose memory is followed.
-struct Search<'s, 'a> {
+struct VersionSearch<'s, 'a> {
     table: &'s NameTable<'a>,
     load: Name,
     /// The definition of its address.
     latest: Option<Latest>,
 }
 
-impl<'v, 'a> Versions<'v, 'a> {
+impl<'v, 'a> MemoryVersions<'v, 'a> {
     /// No versions yet.
-    pub fn new(shape: Shape<'a>, memory: &'v Memory<'a>, limit: usize) -> Versions<'v, 'a> {
-        Versions { shape, memory, at_start: HashMap::new(), limit }
+    pub fn new(shape: Shape<'a>, memory: &'v Memory<'a>, limit: usize) -> MemoryVersions<'v, 'a> {
+        MemoryVersions { shape, memory, at_start: HashMap::new(), limit }
     }
 
     /// Are there as many versions as there may be?
@@ -67,37 +67,37 @@ impl<'v, 'a> Versions<'v, 'a> {
     /// many versions.
     pub fn before(
         &mut self,
-        definitions: &Definitions<'_>,
+        definitions: &AtomDefinitions<'_>,
         table: &NameTable<'_>,
         load: Name,
         (block, place): (Block, u32),
-    ) -> Option<Version> {
+    ) -> Option<MemoryVersion> {
         if table.is_never_written(load) {
-            return Some(Version::First);
+            return Some(MemoryVersion::First);
         }
         let latest = definitions.latest(table, load).map(|(latest, _)| latest);
-        let search = Search { table, load, latest };
+        let search = VersionSearch { table, load, latest };
         self.inside(&search, block, place).or_else(|| self.start(&search, block))
     }
 
     /// The version before a place, if it begins in the block.
-    fn inside(&self, search: &Search<'_, '_>, block: Block, place: u32) -> Option<Version> {
+    fn inside(&self, search: &VersionSearch<'_, '_>, block: Block, place: u32) -> Option<MemoryVersion> {
         let latest = search.latest.filter(|latest| latest.block == block);
         let start = latest.map_or(0, |latest| latest.place);
         let mut changes = self.memory.before(block, place).take_while(|change| change.place >= start);
         let change = changes.find(|change| self.memory.may_change(search.table, change, search.load));
-        change.map(|change| Version::After(change.inst)).or(latest.map(|_| Version::First))
+        change.map(|change| MemoryVersion::After(change.inst)).or(latest.map(|_| MemoryVersion::First))
     }
 
     /// The version at the start of a block.
-    fn start(&mut self, search: &Search<'_, '_>, block: Block) -> Option<Version> {
+    fn start(&mut self, search: &VersionSearch<'_, '_>, block: Block) -> Option<MemoryVersion> {
         if let Some(&known) = self.at_start.get(&(search.load, block)) {
             return Some(known);
         }
         let Shape { cfg, .. } = self.shape;
         // The blocks whose start is open, and the versions at the ends of the others.
         let mut open: Vec<Block> = vec![block];
-        let mut ends: HashMap<Block, Version> = HashMap::new();
+        let mut ends: HashMap<Block, MemoryVersion> = HashMap::new();
         let mut seen = EntitySet::new();
         seen.insert(block);
         let mut next = 0;
@@ -120,7 +120,7 @@ impl<'v, 'a> Versions<'v, 'a> {
             return None;
         }
         open.compact_sort_by_key(|&block| cfg.position(block));
-        open.iter().for_each(|&block| _ = self.at_start.insert((search.load, block), Version::Join(block)));
+        open.iter().for_each(|&block| _ = self.at_start.insert((search.load, block), MemoryVersion::Join(block)));
         loop {
             let mut has_changed = false;
             for &block in &open {
@@ -135,24 +135,25 @@ impl<'v, 'a> Versions<'v, 'a> {
     }
 
     /// The version at the start of a block, joins that are one version resolved.
-    fn at(&self, load: Name, mut block: Block) -> Version {
+    fn at(&self, load: Name, mut block: Block) -> MemoryVersion {
         loop {
             match self.at_start.get(&(load, block)).copied() {
-                Some(Version::Join(other)) if other != block => block = other,
-                version => return version.unwrap_or(Version::Join(block)),
+                Some(MemoryVersion::Join(other)) if other != block => block = other,
+                version => return version.unwrap_or(MemoryVersion::Join(block)),
             }
         }
     }
 
     /// The one version that edges bring into a block, or a join of several.
-    fn meet(&self, load: Name, block: Block, ends: &HashMap<Block, Version>) -> Version {
-        let join = Version::Join(block);
+    fn meet(&self, load: Name, block: Block, ends: &HashMap<Block, MemoryVersion>) -> MemoryVersion {
+        let join = MemoryVersion::Join(block);
         let cfg = self.shape.cfg;
         let along = self.shape.edges_into(block).map(|edge| {
             let source = cfg.source(edge);
             ends.get(&source).copied().unwrap_or_else(|| self.at(load, source))
         });
-        let mut others = along.chain(cfg.is_entry(block).then_some(Version::First)).filter(|&version| version != join);
+        let mut others =
+            along.chain(cfg.is_entry(block).then_some(MemoryVersion::First)).filter(|&version| version != join);
         match others.next() {
             Some(first) if others.all(|version| version == first) => first,
             _ => join,

@@ -169,7 +169,8 @@ impl Watcher for Numbers<'_> {
                 first = first.or(Some(number));
             }
             if !data.opcode.op.is_call() {
-                self.executed(slot, pc, lane, first);
+                // Each element of a vector has a name of its own.
+                self.executed(slot, pc, lane, first.filter(|_| data.dsts.len() == 1));
             }
         }
     }
