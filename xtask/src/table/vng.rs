@@ -23,7 +23,7 @@ struct Row {
 
 /// Prints the table.
 pub fn table() -> Result<()> {
-    let program = command_line("release")?;
+    let program = command_line("dev")?;
     println!(
         "\nNames of values for windows 1 to 4 (the seeds are loads), names for each register, splits at window 3, and the share \
          of blocks in which names change."
