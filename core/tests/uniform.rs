@@ -103,7 +103,7 @@ impl<'a> Oracle<'a> {
 }
 
 impl Watcher for Oracle<'_> {
-    fn issued(&mut self, _slot: usize, pc: u32, _mask: u32) {
+    fn issued(&mut self, _slot: usize, pc: u32, _running: u32, _mask: u32) {
         self.pc = pc;
         if self.places[pc as usize].2 {
             self.written.clear();

@@ -9,8 +9,8 @@ use super::together::FrameBase;
 
 /// Hears what warps do. Slots name resident warps, program counters decoded instructions, masks active lanes.
 pub trait Watcher {
-    /// An instruction is issued.
-    fn issued(&mut self, _slot: usize, _pc: u32, _mask: u32) {}
+    /// An instruction is issued for the lanes that are there; its guard holds in those of `mask`.
+    fn issued(&mut self, _slot: usize, _pc: u32, _running: u32, _mask: u32) {}
     /// An instruction has written its destinations.
     fn wrote(&mut self, _slot: usize, _program: &Program, _pc: u32, _mask: u32, _file: &LaneFile, _frame: FrameBase) {}
     /// Lanes go from one block to another.
@@ -23,8 +23,8 @@ pub trait Watcher {
 
 /// A watcher that is called through a pointer: watched runs of several kinds share one compiled simulator.
 impl Watcher for &mut dyn Watcher {
-    fn issued(&mut self, slot: usize, pc: u32, mask: u32) {
-        (**self).issued(slot, pc, mask);
+    fn issued(&mut self, slot: usize, pc: u32, running: u32, mask: u32) {
+        (**self).issued(slot, pc, running, mask);
     }
 
     fn wrote(&mut self, slot: usize, program: &Program, pc: u32, mask: u32, file: &LaneFile, frame: FrameBase) {

@@ -232,7 +232,7 @@ impl Collector {
 }
 
 impl Watcher for Collector {
-    fn issued(&mut self, slot: usize, pc: u32, mask: u32) {
+    fn issued(&mut self, slot: usize, pc: u32, _: u32, mask: u32) {
         if mask != 0 && self.ends[pc as usize].is_some() {
             self.executions[pc as usize].executions += 1;
             if self.last_end.len() <= slot {

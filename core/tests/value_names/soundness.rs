@@ -128,12 +128,14 @@ fn lanes(mask: u32) -> impl Iterator<Item = usize> {
 }
 
 impl Watcher for Numbers<'_> {
-    fn issued(&mut self, slot: usize, pc: u32, mask: u32) {
+    fn issued(&mut self, slot: usize, pc: u32, running: u32, mask: u32) {
         if !self.is_kernel(pc) {
             return;
         }
         let (.., inst, _) = self.places[pc as usize];
         let data = &self.body.insts[inst];
+        // A guarded instruction makes a value known, or may change memory, for all lanes.
+        lanes(running & !mask).for_each(|lane| self.executed(slot, pc, lane, None));
         // What has destinations is handled when they are written.
         if !data.dsts.is_empty() && !data.opcode.op.is_call() {
             return;

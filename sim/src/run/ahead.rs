@@ -100,7 +100,7 @@ impl Simulation {
     #[inline(always)]
     fn go_ahead(&mut self, slot: usize, warp: Active, pc: u32, target: u32, watcher: &mut impl Watcher) {
         self.ways[slot].push_back(target);
-        watcher.issued(slot, pc, warp.mask);
+        watcher.issued(slot, pc, warp.mask, warp.mask);
         watcher.moved(slot, pc, target, warp.mask);
     }
 
@@ -180,8 +180,8 @@ impl Simulation {
                 }
                 &guarded[..warps.len()]
             };
-            for (&slot, warp) in slots.iter().zip(active) {
-                watcher.issued(slot, at, warp.mask);
+            for ((&slot, running), warp) in slots.iter().zip(warps).zip(active) {
+                watcher.issued(slot, at, running.mask, warp.mask);
             }
             if inst.kind == Kind::Lanes {
                 (inst.run)(&mut self.file, &inst.slots, active);

@@ -102,7 +102,7 @@ impl Simulation {
         }
         let issue = Issue { slot, pc, inst, frame, mask };
         self.statistics.insts[pc as usize].occupancy[mask.count_ones() as usize] += 1;
-        watcher.issued(slot, pc, mask);
+        watcher.issued(slot, pc, running, mask);
         let (mut busy, mut latency) = (u64::from(timing.issue), u64::from(timing.latency));
         match inst.kind {
             Kind::Access | Kind::Texture => {

@@ -143,14 +143,15 @@ impl<'g> ReuseCounter<'g> {
 }
 
 impl Watcher for ReuseCounter<'_> {
-    fn issued(&mut self, slot: usize, pc: u32, mask: u32) {
-        if mask == 0 {
-            return;
-        }
+    fn issued(&mut self, slot: usize, pc: u32, running: u32, mask: u32) {
         let (func, _) = self.places[pc as usize];
         self.stack(slot);
         if let (Some(actions), Some(frame)) = (self.actions[pc as usize], self.slots[slot].last_mut()) {
-            actions.apply(mask, &mut frame.flags, &mut self.counts[func]);
+            // What a guarded instruction makes known, or may change, is so for lanes that do not execute it too.
+            actions.apply(running, &mut frame.flags, &mut self.counts[func]);
+        }
+        if mask == 0 {
+            return;
         }
         if let Some(&callee) = self.callees.get(&pc) {
             let frame = self.frame(callee, mask);
