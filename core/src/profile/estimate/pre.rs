@@ -12,7 +12,7 @@
 
 use alloc::vec::Vec;
 
-use cranelift_entity::SecondaryMap;
+use hashbrown::HashSet;
 
 use super::Interval;
 use super::region::Weighted;
@@ -27,9 +27,8 @@ pub(super) fn bounds(weighted: Weighted<'_>, users: &[Vertex]) -> Interval {
         blocks.fold(0, u64::saturating_add)
     };
     let (mut with, mut without, mut duplicated) = (0u64, 0u64, 0u64);
-    let mut reached: SecondaryMap<Vertex, bool> = SecondaryMap::new();
     let mut visited: Vec<Vertex> = with_fact(Fact::MAY).collect();
-    visited.iter().for_each(|&user| reached[user] = true);
+    let mut reached: HashSet<Vertex> = visited.iter().copied().collect();
     let gaps = visited.len();
     let mut next = 0;
     while let Some(&vertex) = visited.get(next) {
@@ -41,17 +40,14 @@ pub(super) fn bounds(weighted: Weighted<'_>, users: &[Vertex]) -> Interval {
             match (facts.available_from(graph, edge), gap) {
                 (Fact::NO, _) => without = without.saturating_add(count),
                 (_, None) => with = with.saturating_add(count),
-                (_, Some(gap)) if !reached[gap] => {
-                    reached[gap] = true;
-                    visited.push(gap);
-                }
+                (_, Some(gap)) if reached.insert(gap) => visited.push(gap),
                 _ => {}
             }
         }
     }
     for &vertex in &visited[gaps..] {
         for (flow, targets) in crate::vng::ways_out(cfg, graph, vertex) {
-            let reaching = targets.iter().filter(|&&target| reached[target]).count() as u64;
+            let reaching = targets.iter().filter(|target| reached.contains(*target)).count() as u64;
             duplicated = duplicated.saturating_add(reaching.saturating_sub(1).saturating_mul(counts.of(flow)));
         }
     }
