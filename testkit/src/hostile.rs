@@ -2,8 +2,12 @@
 //!
 //! The fuzz targets call these functions, and so do the tests that replay `corpus/`.
 
-use warpscope_core::ir::Module;
-use warpscope_core::pass::{PASSES, Step};
+use warpscope_core::derive;
+use warpscope_core::ir::{Func, Module};
+use warpscope_core::machine::Machine;
+use warpscope_core::pass::{AnalysisSettings, PASSES, Step};
+use warpscope_core::report::{EstimateReport, EstimateRequest, ExactRuns, VngReport};
+use warpscope_core::sim::Settings;
 use warpscope_core::text::{Parsed, print};
 use warpscope_core::{link, ptx, verify};
 
@@ -53,6 +57,74 @@ pub fn link(data: &[u8]) {
             Err(error) => assert_eq!(error, link::LinkError::TooLarge),
         }
     }
+}
+
+/// A `.wir` text: its value name graphs have as many values as they say, and are the same again.
+pub fn vng(data: &[u8]) {
+    let Some(module) = small_program(data) else { return };
+    for knobs in [&[][..], &["vng.seeds=all", "vng.window=4", "vng.depth=4", "vng.dereference=2"], &NARROW] {
+        let settings = settings(knobs);
+        for func in module.funcs.keys() {
+            let report = VngReport::new(&module, func, &settings);
+            assert_eq!(report, VngReport::new(&module, func, &settings));
+            assert!(report.seeds.iter().all(|seed| seed.value.is_none_or(|value| value < report.values.len())));
+        }
+    }
+}
+
+/// A `.wir` text: its estimates by declared profiles have bounds in order. Of those by runs of its kernels the bounds hold, and
+/// flags at regions count what flags everywhere count.
+pub fn estimate(data: &[u8]) {
+    let Some(mut module) = small_program(data) else { return };
+    estimates_are_in_order(&module, None);
+    let mut launched = module.clone();
+    let kernels: Vec<Func> = launched.kernels().collect();
+    derive::derive_launches(&mut launched, &kernels);
+    let short = Settings { fuel: MOST_FUEL, ..Settings::default() };
+    let kernels: Vec<(Func, Settings)> = kernels.into_iter().map(|kernel| (kernel, short.clone())).collect();
+    let runs = ExactRuns { module: &launched, kernels: &kernels, machine: Machine::default() };
+    if runs.declare_profile(&mut module).is_ok() {
+        estimates_are_in_order(&module, Some(&runs));
+    }
+}
+
+/// Warp instructions of a run.
+const MOST_FUEL: u64 = 50_000;
+
+/// Knobs with which analyses reach their limits.
+const NARROW: [&str; 4] = ["vng.names=7", "vng.vertices=9", "vng.kills=none", "vng.synonyms=false"];
+
+fn estimates_are_in_order(module: &Module, runs: Option<&ExactRuns<'_>>) {
+    for knobs in [&[][..], &["estimate.from=paths"], &["vng.seeds=all", "vng.kills=none"], &NARROW] {
+        let settings = settings(knobs);
+        let request =
+            EstimateRequest { settings: &settings, profile: "declared", runs, has_networks: true, has_events: true };
+        for func in module.funcs.keys() {
+            let Ok(report) = EstimateReport::new(module, func, &request) else { continue };
+            for (name, &(low, high)) in report.bounds.iter().chain([(&"best", &report.best)]) {
+                assert!(low <= high && high <= report.users, "{name}: {low} to {high} of {}", report.users);
+                let exact = report.exact.unwrap_or(low);
+                assert!(low <= exact && exact <= high, "{name}: {low} to {high}, exactly {exact}");
+            }
+            assert_eq!(report.exact, report.correlation.map(|correlation| correlation.count));
+        }
+    }
+}
+
+fn settings(knobs: &[&str]) -> AnalysisSettings {
+    let mut settings = AnalysisSettings::default();
+    for knob in knobs {
+        settings.set(&["vng", "estimate"], knob).expect("a knob of the list");
+    }
+    settings
+}
+
+/// A program without errors that is small enough to be analysed.
+fn small_program(data: &[u8]) -> Option<Module> {
+    let source = std::str::from_utf8(data).ok()?;
+    let parsed = verify::check(source);
+    let instructions: usize = parsed.module.funcs.values().map(|func| func.inst_count()).sum();
+    (!parsed.has_errors() && instructions <= MOST_INSTRUCTIONS).then_some(parsed.module)
 }
 
 fn places_are_inside(source: &str, parsed: &Parsed) {

@@ -24,6 +24,16 @@ fn programs() {
 }
 
 #[test]
+fn value_name_graphs() {
+    replay("wir", hostile::vng);
+}
+
+#[test]
+fn estimates() {
+    replay("wir", hostile::estimate);
+}
+
+#[test]
 fn ptx() {
     replay("ptx", hostile::ptx);
 }

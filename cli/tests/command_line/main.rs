@@ -1,5 +1,6 @@
 //! The command line as shells and scripts use it: what it prints where, and how it ends.
 
+mod analyses;
 mod demands;
 mod equivalence;
 mod faulting;

@@ -5,13 +5,18 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use cranelift_entity::SecondaryMap;
+
+use super::estimates::CorrelationReport;
 use super::simulate::{measure, watch};
+use super::value_names::NoteReport;
 use crate::graph::Cfg;
 use crate::ir::{Block, Func, Function, Module};
 use crate::machine::Machine;
-use crate::profile::estimate::{CountsError, FlagPlan, ReuseCounter};
+use crate::profile::estimate::{CountsError, Estimate, FlagPlan, ReuseCounter, Weighted};
 use crate::profile::{self, Profile};
 use crate::sim::{Program, Settings, SimError};
+use crate::vng::Vertex;
 
 /// Runs in which reuse is counted exactly.
 pub struct ExactRuns<'a> {
@@ -57,6 +62,46 @@ impl ExactRuns<'_> {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
         Ok(sums)
+    }
+}
+
+/// Reuse that was counted in runs.
+pub(super) struct ExactCounts {
+    /// Lanes that reuse the value at each user.
+    pub users: SecondaryMap<Vertex, u64>,
+    /// The count by flags at regions.
+    pub correlation: CorrelationReport,
+    /// The comparison of both.
+    pub remark: NoteReport,
+}
+
+impl ExactCounts {
+    /// The counts of a function, whose definite reuse is that of the edges of these runs.
+    pub fn of(
+        runs: &ExactRuns<'_>,
+        func: Func,
+        weighted: Weighted<'_>,
+        by_edges: &[Estimate],
+    ) -> Result<ExactCounts, EstimateError> {
+        let (full, users) = FlagPlan::of_gaps(weighted.cfg, weighted.graph);
+        let regions = FlagPlan::of_regions(weighted, by_edges.iter().map(|estimate| &estimate.value));
+        let (flags, counters) = (full.flags, full.counters);
+        let counts = runs.count(func, weighted.cfg, &full.beside(&regions)).map_err(EstimateError::Run)?;
+        let (of_users, of_exits) = counts.split_at(counters);
+        let definite = by_edges.iter().map(|estimate| estimate.value.definite);
+        let correlation = CorrelationReport {
+            count: definite.chain(of_exits.iter().copied()).sum(),
+            flags: regions.flags,
+            counters: regions.counters,
+        };
+        let message = format!(
+            "correlation profiling counts {} with flags: {}, counters: {}; the full run takes flags: {flags}, counters: \
+             {counters}",
+            correlation.count, correlation.flags, correlation.counters
+        );
+        let mut by_user: SecondaryMap<Vertex, u64> = SecondaryMap::new();
+        users.into_iter().zip(of_users).for_each(|(user, &count)| by_user[user] = count);
+        Ok(ExactCounts { users: by_user, correlation, remark: NoteReport { rule: "correlation", message } })
     }
 }
 

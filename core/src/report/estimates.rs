@@ -9,14 +9,14 @@ use core::fmt::{self, Display, Formatter};
 use cranelift_entity::SecondaryMap;
 use serde::Serialize;
 
-use super::estimate_runs::{EstimateError, ExactRuns, counts_error};
+use super::estimate_runs::{EstimateError, ExactCounts, ExactRuns, counts_error};
 use super::networks::NetworkReport;
 use super::value_events::{ValueEvents, new_journal};
 use super::value_names::{NoteReport, notes, owned};
 use crate::ir::{Block, Func, Module};
 use crate::pass::{AnalysisSettings, KnobValue};
 use crate::profile::estimate::{
-    CountsError, Crossing, EdgeCounts, Estimate, Estimator, ExecutedPaths, FlagPlan, Interval, MAX_SPLITS, PathGraph,
+    CountsError, Crossing, EdgeCounts, Estimate, Estimator, ExecutedPaths, Interval, MAX_SPLITS, PathGraph,
     UserEstimate, Value, Weighted, estimate, exit_block, record_estimates,
 };
 use crate::vng::{Facts, Foundation, Names, ThreadGraph, ValueNameGraph, Vertex, VertexKind};
@@ -183,43 +183,6 @@ pub struct EstimateRequest<'a> {
     pub has_events: bool,
 }
 
-/// Reuse that was counted in runs.
-struct ExactCounts {
-    users: SecondaryMap<Vertex, u64>,
-    correlation: CorrelationReport,
-    remark: NoteReport,
-}
-
-impl ExactCounts {
-    /// The counts of a function, whose definite reuse is that of the edges of these runs.
-    fn of(
-        runs: &ExactRuns<'_>,
-        func: Func,
-        weighted: Weighted<'_>,
-        by_edges: &[Estimate],
-    ) -> Result<ExactCounts, EstimateError> {
-        let (full, users) = FlagPlan::of_gaps(weighted.cfg, weighted.graph);
-        let regions = FlagPlan::of_regions(weighted, by_edges.iter().map(|estimate| &estimate.value));
-        let (flags, counters) = (full.flags, full.counters);
-        let counts = runs.count(func, weighted.cfg, &full.beside(&regions)).map_err(EstimateError::Run)?;
-        let (of_users, of_exits) = counts.split_at(counters);
-        let definite = by_edges.iter().map(|estimate| estimate.value.definite);
-        let correlation = CorrelationReport {
-            count: definite.chain(of_exits.iter().copied()).sum(),
-            flags: regions.flags,
-            counters: regions.counters,
-        };
-        let message = format!(
-            "correlation profiling counts {} with flags: {}, counters: {}; the full run takes flags: {flags}, counters: \
-             {counters}",
-            correlation.count, correlation.flags, correlation.counters
-        );
-        let mut by_user: SecondaryMap<Vertex, u64> = SecondaryMap::new();
-        users.into_iter().zip(of_users).for_each(|(user, &count)| by_user[user] = count);
-        Ok(ExactCounts { users: by_user, correlation, remark: NoteReport { rule: "correlation", message } })
-    }
-}
-
 impl EstimateReport {
     /// The report of a function from the profile that it declares.
     ///
@@ -302,7 +265,7 @@ impl EstimateReport {
             definite: sum(&|estimate| estimate.value.definite),
             bounds: bounds.collect(),
             best: (sum(&|estimate| estimate.best.low), sum(&|estimate| estimate.best.high)),
-            expected: estimates.iter().map(|estimate| estimate.expected).sum(),
+            expected: estimates.iter().fold(0.0, |sum, estimate| sum + estimate.expected),
             exact: reused.map(|counts| counts.values().sum()),
             values: values.collect(),
             instructions: names.users(&estimates, reused),

@@ -25,6 +25,7 @@ use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
 use super::graph::{Flow, ThreadGraph, Vertex, VertexKind};
+use crate::compact_sort::CompactSort;
 use crate::graph::Cfg;
 use crate::trace::{FactKind, Trace, ValueEvent, record_value_event};
 
@@ -167,14 +168,17 @@ fn available(graph: &ThreadGraph, trace: &mut dyn Trace) -> SecondaryMap<Vertex,
 /// The ways out of a gap: the place of each, and the vertices that continue along it.
 pub fn ways_out(cfg: &Cfg, graph: &ThreadGraph, vertex: Vertex) -> Vec<(Flow, SmallVec<[Vertex; 2]>)> {
     let data = &graph.vertices[vertex];
-    let targets = |flow: Flow| {
-        let edges = data.outgoing.iter().map(|&edge| graph.edges[edge as usize]);
-        edges.filter(move |edge| edge.flow == flow).map(|edge| edge.to).collect()
+    let edges = data.outgoing.iter().map(|&edge| graph.edges[edge as usize]);
+    let mut targets: SmallVec<[(Flow, Vertex); 4]> = edges.map(|edge| (edge.flow, edge.to)).collect();
+    targets.compact_sort_by_key(|&(flow, _)| flow);
+    let along = |flow: Flow| {
+        let first = targets.partition_point(|&(other, _)| other < flow);
+        let targets = targets[first..].iter().take_while(|&&(other, _)| other == flow);
+        (flow, targets.map(|&(_, to)| to).collect())
     };
-    let leaves_block = data.outgoing.iter().any(|&edge| matches!(graph.edges[edge as usize].flow, Flow::Edge(_)));
-    match leaves_block {
-        true => cfg.out_edges(data.block).map(Flow::Edge).map(|flow| (flow, targets(flow))).collect(),
-        false => Vec::from([(Flow::Block(data.block), targets(Flow::Block(data.block)))]),
+    match targets.iter().any(|(flow, _)| matches!(flow, Flow::Edge(_))) {
+        true => cfg.out_edges(data.block).map(Flow::Edge).map(along).collect(),
+        false => Vec::from([along(Flow::Block(data.block))]),
     }
 }
 
@@ -200,6 +204,8 @@ fn backward(
         }
     }
     let passes = work.clone();
+    let mut is_queued: SecondaryMap<Vertex, bool> = SecondaryMap::new();
+    passes.iter().for_each(|&vertex| is_queued[vertex] = true);
     // What is still unknown when nothing changes any more waits for itself: round and round it is used again.
     for is_last in [false, true] {
         if is_last {
@@ -208,8 +214,10 @@ fn backward(
                 .copied()
                 .filter(|&vertex| users[vertex] == Users::Unknown || anticipated[vertex] == Fact::UNKNOWN)
                 .collect();
+            work.iter().for_each(|&vertex| is_queued[vertex] = true);
         }
         while let Some(vertex) = work.pop_front() {
+            is_queued[vertex] = false;
             let (mut fact, mut number) = (Fact::UNKNOWN, Users::Unknown);
             for (_, way) in ways_out(cfg, graph, vertex) {
                 fact = fact.meet(union(way.iter().map(|&next| anticipated[next]), is_last));
@@ -224,7 +232,8 @@ fn backward(
                 (anticipated[vertex], users[vertex]) = (fact, number);
                 let before =
                     graph.vertices[vertex].incoming.iter().filter_map(|&edge| graph.edges[edge as usize].from.ok());
-                work.extend(before.filter(|&before| graph.vertices[before].kind == VertexKind::Pass));
+                let gaps = before.filter(|&before| graph.vertices[before].kind == VertexKind::Pass);
+                work.extend(gaps.filter(|&gap| !core::mem::replace(&mut is_queued[gap], true)));
             }
         }
     }

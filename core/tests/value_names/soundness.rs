@@ -9,7 +9,9 @@ use warpscope_core::derive::launch_under;
 use warpscope_core::ir::{Block, Func, Inst, Op, Operand, Reg};
 use warpscope_core::machine::Machine;
 use warpscope_core::profile;
-use warpscope_core::profile::estimate::{EdgeCounts, Estimator, FlagPlan, ReuseCounter, Weighted, estimate};
+use warpscope_core::profile::estimate::{
+    EdgeCounts, Estimator, ExecutedPaths, FlagPlan, Interval, PathGraph, ReuseCounter, Weighted, estimate,
+};
 use warpscope_core::report;
 use warpscope_core::sim::lanes::LaneFile;
 use warpscope_core::sim::{FrameBase, Program, Progress, Settings, Simulation, Watcher};
@@ -263,6 +265,14 @@ fn check(source: &str, options: VngOptions) -> Result<u64, String> {
     let correlated = definite.chain(of_exits.iter().copied()).sum::<u64>();
     if weighted.is_some() && correlated != counted {
         return Err(format!("{options:?}: {counted} counted at users, {correlated} at exits of regions"));
+    }
+    if let Ok(paths) = ExecutedPaths::declared(&declaring.funcs[kernel], cfg) {
+        let graph = PathGraph::build(&paths, cfg, &built.graph).map_err(|error| format!("{error:?}"))?;
+        let by_paths = graph.estimate(&Estimator::ALL, &estimates, &built.graph.values());
+        let best = by_paths.iter().fold(Interval::default(), |sum, value| sum.plus(value.best));
+        if counted < best.low || counted > best.high {
+            return Err(format!("{options:?}: {counted} counted, {best:?} by paths"));
+        }
     }
     if counted != numbers.reused {
         return Err(format!("{options:?}: {counted} counted with bits, {} with numbers", numbers.reused));

@@ -20,7 +20,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use cranelift_entity::SecondaryMap;
+use hashbrown::HashSet;
 
 use super::Interval;
 use super::network::{inner_network, narrow};
@@ -92,13 +92,12 @@ fn reachability_flow(weighted: Weighted<'_>, part: &Subregion, with_value: bool)
         (node, inside)
     });
     let exits: Vec<(usize, Vertex)> = exits.collect();
-    let mut is_inside: SecondaryMap<Vertex, bool> = SecondaryMap::new();
-    part.vertices.iter().for_each(|&vertex| is_inside[vertex] = true);
+    let vertices: HashSet<Vertex> = part.vertices.iter().copied().collect();
     for (inside, count) in sums(&part.entries, with_value) {
         let node = network.add_node();
         network.add_edge(source, node, count);
-        let reached = reached_inside(weighted.graph, &is_inside, inside);
-        for &(exit, _) in exits.iter().filter(|&&(_, inside)| reached[inside]) {
+        let reached = reached_inside(weighted.graph, &vertices, inside);
+        for &(exit, _) in exits.iter().filter(|&&(_, inside)| reached.contains(&inside)) {
             network.add_edge(node, exit, u64::MAX);
         }
     }
@@ -111,18 +110,14 @@ fn reachability_flow(weighted: Weighted<'_>, part: &Subregion, with_value: bool)
     narrow(&network.max_flow(source, sink))
 }
 
-/// The vertices inside that a vertex reaches there.
-fn reached_inside(
-    graph: &ThreadGraph,
-    is_inside: &SecondaryMap<Vertex, bool>,
-    start: Vertex,
-) -> SecondaryMap<Vertex, bool> {
-    let mut reached: SecondaryMap<Vertex, bool> = SecondaryMap::new();
+/// The vertices of a subregion that one of them reaches there.
+fn reached_inside(graph: &ThreadGraph, vertices: &HashSet<Vertex>, start: Vertex) -> HashSet<Vertex> {
+    let mut reached: HashSet<Vertex> = HashSet::new();
     let mut work = Vec::from([start]);
     while let Some(vertex) = work.pop() {
-        if !core::mem::replace(&mut reached[vertex], true) {
+        if reached.insert(vertex) {
             let targets = graph.vertices[vertex].outgoing.iter().map(|&edge| graph.edges[edge as usize].to);
-            work.extend(targets.filter(|&target| is_inside[target]));
+            work.extend(targets.filter(|target| vertices.contains(target)));
         }
     }
     reached

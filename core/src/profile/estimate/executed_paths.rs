@@ -37,7 +37,7 @@ pub struct ExecutedPaths {
     pub edges: EdgeCounts,
     /// Edges to next paths that were executed, in the order of their numbers.
     pub joins: Vec<Edge>,
-    /// Whether counts of edges were taken from the paths.
+    /// Whether counts of edges to next paths were taken from the paths.
     pub is_reconstructed: bool,
 }
 
@@ -86,7 +86,6 @@ impl ExecutedPaths {
                 }
             }
         }
-        let is_reconstructed = declared.is_none();
         match &declared {
             Some(declared) => {
                 for edge in cfg.edges() {
@@ -126,7 +125,8 @@ impl ExecutedPaths {
                 _ => return Err(CountsError::Unbalanced { block, entered, left: begun }),
             }
         }
-        let joins = cfg.edges().filter(|&edge| is_join(edge) && edges[edge.index()] > 0).collect();
+        let joins: Vec<Edge> = cfg.edges().filter(|&edge| is_join(edge) && edges[edge.index()] > 0).collect();
+        let is_reconstructed = declared.is_none() && !joins.is_empty();
         let edges = EdgeCounts::with_runs(cfg, edges, runs)?;
         Ok(ExecutedPaths { paths, edges, joins, is_reconstructed })
     }

@@ -104,6 +104,10 @@ impl PathGraph {
     /// The estimates of a function's values: those of their copies, added. The best bounds are within those by edges.
     pub fn estimate(&self, estimators: &[Estimator], by_edges: &[Estimate], values: &Components) -> Vec<Estimate> {
         let mut sums: Vec<Estimate> = by_edges.iter().map(|value| value.without_counts(estimators.len())).collect();
+        let mut places: SecondaryMap<Vertex, usize> = SecondaryMap::new();
+        for users in by_edges.iter().map(|value| &value.users) {
+            users.iter().enumerate().for_each(|(place, user)| places[user.vertex] = place);
+        }
         let mut crossings: Vec<[BTreeMap<Crossing, u64>; 2]> = vec![Default::default(); sums.len()];
         for part in estimate(self.weighted(), estimators) {
             let user = part.value.users.first().map(|&user| self.original(user));
@@ -114,11 +118,9 @@ impl PathGraph {
             sum.bounds.iter_mut().zip(&part.bounds).for_each(|(sum, &bounds)| *sum = sum.plus(bounds));
             sum.best = sum.best.plus(part.best);
             for user in &part.users {
-                let original = self.original(user.vertex);
-                if let Some(sum) = sum.users.iter_mut().find(|known| known.vertex == original) {
-                    sum.reuse = sum.reuse.plus(user.reuse);
-                    sum.expected += user.expected;
-                }
+                let sum = &mut sum.users[places[self.original(user.vertex)]];
+                sum.reuse = sum.reuse.plus(user.reuse);
+                sum.expected += user.expected;
             }
             let region = &mut sum.region;
             region.subregions += part.region.subregions;

@@ -40,7 +40,8 @@ pub(super) fn bounds(weighted: Weighted<'_>, users: &[Vertex]) -> Interval {
             match (facts.available_from(graph, edge), gap) {
                 (Fact::NO, _) => without = without.saturating_add(count),
                 (_, None) => with = with.saturating_add(count),
-                (_, Some(gap)) => visited.extend(reached.insert(gap).then_some(gap)),
+                (_, Some(gap)) if reached.insert(gap) => visited.push(gap),
+                _ => {}
             }
         }
     }

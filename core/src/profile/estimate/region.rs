@@ -20,7 +20,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use cranelift_entity::SecondaryMap;
+use hashbrown::HashSet;
 
 use super::counts::EdgeCounts;
 use super::network::MAX_SPLITS;
@@ -253,19 +253,22 @@ impl Weighted<'_> {
 
     /// Marks the splits to which executed edges lead, from each kind of entry.
     fn mark_reached_splits(&self, part: &mut Subregion) {
+        if part.splits.is_empty() {
+            return;
+        }
         for (at, with_value) in [true, false].into_iter().enumerate() {
-            let mut reached: SecondaryMap<Vertex, bool> = SecondaryMap::new();
+            let mut reached: HashSet<Vertex> = HashSet::new();
             let entries = part.entries.iter().filter(|entry| entry.is_positive == with_value && entry.count > 0);
             let mut work: Vec<Vertex> = entries.map(|entry| entry.inside).collect();
             while let Some(vertex) = work.pop() {
-                if core::mem::replace(&mut reached[vertex], true) {
+                if !reached.insert(vertex) {
                     continue;
                 }
                 let edges = self.graph.vertices[vertex].outgoing.iter().map(|&edge| self.graph.edges[edge as usize]);
                 let executed = edges.filter(|edge| self.counts.of(edge.flow) > 0).map(|edge| edge.to);
                 work.extend(executed.filter(|&to| self.is_inside(to)));
             }
-            part.splits.iter_mut().for_each(|split| split.is_reached[at] = reached[split.vertex]);
+            part.splits.iter_mut().for_each(|split| split.is_reached[at] = reached.contains(&split.vertex));
         }
     }
 }
