@@ -53,7 +53,8 @@ pub fn names(golden: &Golden, module: &Module) -> Result<String, Failed> {
     Ok(text)
 }
 
-/// The bounds of each function; `exact` runs its kernels, and takes the counts from there; `network` adds flow networks.
+/// The bounds of each function; `exact` runs its kernels, and takes the counts from there; `network` adds flow
+/// networks.
 pub fn estimates(golden: &Golden, module: &Module) -> Result<String, Failed> {
     let settings = settings(golden, &["vng", "estimate"])?;
     let mut module = module.clone();
