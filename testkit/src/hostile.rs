@@ -72,7 +72,7 @@ pub fn vng(data: &[u8]) {
     }
 }
 
-/// A `.wir` text: its estimates by declared profiles have bounds in order. Of those by runs of its kernels the bounds hold, and
+/// A `.wir` text: its estimates by declared profiles have bounds in order. Those by runs of its kernels hold, and
 /// flags at regions count what flags everywhere count.
 pub fn estimate(data: &[u8]) {
     let Some(mut module) = small_program(data) else { return };

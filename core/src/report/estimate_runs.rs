@@ -95,8 +95,8 @@ impl ExactCounts {
             counters: regions.counters,
         };
         let message = format!(
-            "correlation profiling counts {} with flags: {}, counters: {}; the full run takes flags: {flags}, counters: \
-             {counters}",
+            "correlation profiling counts {} with flags: {}, counters: {}; the full run takes flags: {flags}, \
+             counters: {counters}",
             correlation.count, correlation.flags, correlation.counters
         );
         let mut by_user: SecondaryMap<Vertex, u64> = SecondaryMap::new();
@@ -115,7 +115,8 @@ pub(super) fn counts_error(func: &Function, error: &CountsError) -> String {
              `estimate.from=paths`"
         ),
         CountsError::NoProfile => format!(
-            "`{name}` has no edge profile: declare `profile edge {{ a -> b: 10 }}`, or measure with `--profile simulate`"
+            "`{name}` has no edge profile: declare `profile edge {{ a -> b: 10 }}`, or measure with `--profile \
+             simulate`"
         ),
         CountsError::NoPaths => format!(
             "`{name}` has no path profile: declare `profile path {{ a b: 10 }}`, or measure with `--profile simulate`"
@@ -134,8 +135,8 @@ pub(super) fn counts_error(func: &Function, error: &CountsError) -> String {
             label(to)
         ),
         CountsError::SeveralWaysOn(block) => format!(
-            "the path profile of `{name}` does not say how paths go on from `{}`, which has several ways back: declare an \
-             edge profile as well",
+            "the path profile of `{name}` does not say how paths go on from `{}`, which has several ways back: declare \
+             an edge profile as well",
             label(block)
         ),
         CountsError::TooManyNodes => format!("the executed paths of `{name}` have more than 2^20 nodes: use edges"),

@@ -82,8 +82,8 @@ fn events(events: &ValueEvents) -> String {
     text
 }
 
-/// The bounds of each function; `exact` runs its kernels, and takes the counts from there; `network` adds flow networks, and
-/// `events` shows the steps in their place.
+/// The bounds of each function; `exact` runs its kernels, and takes the counts from there; `network` adds flow
+/// networks, and `events` shows the steps in their place.
 pub fn estimates(golden: &Golden, module: &Module) -> Result<String, Failed> {
     let settings = settings(golden, &["vng", "estimate"])?;
     let mut module = module.clone();

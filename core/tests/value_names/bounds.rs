@@ -1,6 +1,6 @@
 //! Estimators on random graphs and random runs: the count of reuse along the runs lies within all bounds, and each
-//! estimator is at least as tight as the one before. Bounds by executed paths hold as well, and are as tight as those by
-//! edges where each value has one name.
+//! estimator is at least as tight as the one before. Bounds by executed paths hold as well, and are as tight as
+//! those by edges where each value has one name.
 
 use std::collections::BTreeMap;
 
@@ -169,7 +169,7 @@ impl Sums {
     }
 }
 
-/// What the counters of a plan count along a run.
+/// The counters of a plan, added, after a run.
 fn counted(plan: &FlagPlan, func: &Function, cfg: &Cfg, entry: Block, run: &[Edge]) -> u64 {
     let (mut flags, mut counts) = (vec![0; plan.flags], vec![0; plan.counters]);
     let mut apply = |moment: Moment| {

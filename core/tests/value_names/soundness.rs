@@ -268,7 +268,9 @@ fn check(source: &str, options: VngOptions) -> Result<u64, String> {
     }
     if let Ok(paths) = ExecutedPaths::declared(&declaring.funcs[kernel], cfg) {
         let graph = PathGraph::build(&paths, cfg, &built.graph).map_err(|error| format!("{error:?}"))?;
-        let by_paths = graph.estimate(&Estimator::ALL, &estimates, &built.graph.values());
+        let by_edges = Weighted { cfg, graph: &built.graph, facts: &built.facts, counts: &paths.edges };
+        let by_edges = estimate(by_edges, &Estimator::ALL);
+        let by_paths = graph.estimate(&Estimator::ALL, &by_edges, &built.graph.values());
         let best = by_paths.iter().fold(Interval::default(), |sum, value| sum.plus(value.best));
         if counted < best.low || counted > best.high {
             return Err(format!("{options:?}: {counted} counted, {best:?} by paths"));

@@ -115,9 +115,9 @@ const ESTIMATE_OPTIONS: &[&str] = &["profile", "exact", "network"];
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Documents<R> {
-    /// Of a named function.
+    /// The document of a named function.
     One(R),
-    /// Of all functions.
+    /// The documents of all functions.
     List(Vec<R>),
 }
 

@@ -35,9 +35,9 @@ struct Row {
 pub fn table() -> Result<()> {
     let program = command_line("dev")?;
     println!(
-        "\nLoads, the share that repeats a value, the share that certainly does, and (upper − lower) / upper of the bounds of \
-         each estimator, from counts of edges and of paths: 0 is exact. Kills are the instructions that end reuse. Functions \
-         of one block are left out."
+        "\nLoads, the share that repeats a value, the share that certainly does, and (upper − lower) / upper of the \
+         bounds of each estimator, from counts of edges and of paths: 0 is exact. Kills are the instructions that end \
+         reuse. Functions of one block are left out."
     );
     let mut rows = Vec::new();
     for example in programs()?.iter().filter(|example| example.launch.is_some()) {
@@ -117,8 +117,8 @@ fn text(rows: &[Row]) -> String {
     text
 }
 
-/// Mean errors for each kind of kills, and the estimator that pays: the cheapest one whose mean error is at most a tenth of
-/// PRE's above that of CMP4.
+/// Mean errors for each kind of kills, and the estimator that pays: the cheapest one whose mean error is at most a
+/// tenth of PRE's above that of CMP4.
 fn averages(rows: &[Row]) -> String {
     let mut text = String::from("mean errors\n");
     for (at, source) in SOURCES.iter().enumerate() {

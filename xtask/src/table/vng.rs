@@ -25,8 +25,8 @@ struct Row {
 pub fn table() -> Result<()> {
     let program = command_line("dev")?;
     println!(
-        "\nNames of values for windows 1 to 4 (the seeds are loads), names for each register, splits at window 3, and the share \
-         of blocks in which names change."
+        "\nNames of values for windows 1 to 4 (the seeds are loads), names for each register, splits at window 3, and \
+         the share of blocks in which names change."
     );
     let mut rows = Vec::new();
     for example in programs()? {

@@ -74,8 +74,8 @@ fn flow_bounds(part: &Subregion, flow: impl Fn(bool) -> u64) -> Interval {
     Interval { low: needed.saturating_sub(flow(false)), high: flow(true) }
 }
 
-/// The maximum flow from entries of a kind to the exits that each reaches inside, and over a channel for duplicates to all
-/// exits. Entries to one vertex are one node, and so are exits from one.
+/// The maximum flow from entries of a kind to the exits that each reaches inside, and over a channel for
+/// duplicates to all exits. Entries to one vertex are one node, and so are exits from one.
 fn reachability_flow(weighted: Weighted<'_>, part: &Subregion, with_value: bool) -> u64 {
     let (mut network, source, sink) = (FlowNetwork::new(2), 0, 1);
     let sums = |crossings: &[Crossing], is_positive: bool| {

@@ -46,8 +46,8 @@ impl ExecutedPaths {
     ///
     /// # Errors
     ///
-    /// If there is no path, if one is no acyclic path of the function, if there are too many, or if they are not those of
-    /// whole runs.
+    /// If there is no path, if one is no acyclic path of the function, if there are too many, or if they are not
+    /// those of whole runs.
     pub fn declared(func: &Function, cfg: &Cfg) -> Result<ExecutedPaths, CountsError> {
         let paths = declared_paths(func);
         if paths.is_empty() {
@@ -60,7 +60,8 @@ impl ExecutedPaths {
         ExecutedPaths::of_runs(cfg, paths, declared_edges(func, cfg)?)
     }
 
-    /// The paths of whole runs with these counts of edges, by their numbers. Without them they are taken from the paths.
+    /// The paths of whole runs with these counts of edges, by their numbers. Without them counts of edges are taken
+    /// from the paths.
     ///
     /// # Errors
     ///

@@ -170,7 +170,7 @@ impl FlagPlan {
     }
 }
 
-/// The number of one more.
+/// Takes the next number.
 fn next(count: &mut usize) -> usize {
     *count += 1;
     *count - 1

@@ -91,7 +91,7 @@ impl PathGraph {
         Ok(PathGraph { cfg, graph, facts, counts, nodes, edges, originals })
     }
 
-    /// Its values are those of the function, and parts of them.
+    /// The graph for estimators, whose values are those of the function, and parts of them.
     pub fn weighted(&self) -> Weighted<'_> {
         Weighted { cfg: &self.cfg, graph: &self.graph, facts: &self.facts, counts: &self.counts }
     }
