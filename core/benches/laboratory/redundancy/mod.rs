@@ -8,7 +8,7 @@
 //! | `reassociate` | `reassociate` | simplifies, and leaves repetitions to a later pass |
 //! | `dce` | `adce` | removes control flow as well |
 //! | `pde` | `sink,adce` | sinks past branches only, and never copies |
-//! | the value name graph of loads | `gvn` | on programs with memory: finds what is computed again, under other names too |
+//! | value names of loads | `gvn` | on programs with memory; finds repetitions, under other names too |
 //!
 //! Bounds are shares of LLVM's CPU time, as the median over the kinds of programs. Without LLVM's
 //! library the times are printed without shares.

@@ -8,8 +8,8 @@ use crate::ir::Block;
 use crate::trace::{Trace, ValueEvent, record_value_event as record};
 use crate::vng::{Flow, ThreadGraph};
 
-/// Records the estimates of all values of a function's graph. The flows are those of its counts of edges; estimates from
-/// executed paths have none.
+/// Records the estimates of all values of a function's graph. The flows are those of its counts of edges;
+/// estimates from executed paths have none.
 pub fn record_estimates(
     weighted: Weighted<'_>,
     estimators: &[Estimator],
