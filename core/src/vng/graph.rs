@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 use cranelift_entity::{PrimaryMap, entity_impl};
 use hashbrown::HashMap;
 
-use super::events::{ClassEvent, ClassEvents};
+use super::class_events::{ClassEvent, ClassEvents};
 use super::memory::Memory;
 use super::seeds::{Role, Seed};
 use super::synonyms::{Class, Classes};

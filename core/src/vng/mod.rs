@@ -1,10 +1,10 @@
 //! The value name graph: which computations recompute a value, and under which names it flows.
 
 mod analysis;
+mod class_events;
 mod components;
 mod definitions;
 mod demand;
-mod events;
 mod graph;
 mod memory;
 mod narration;
