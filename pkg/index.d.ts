@@ -157,17 +157,20 @@ export interface Remark {
 export interface InspectOptions extends ParseOptions, RunOptions, Pick<OptimizeOptions, "passes" | "kernel" | "knobs" | "fastMath" | "profile"> {
   /** Inspect after so many rewrites. Default: each pass where it begins. */
   stop?: number;
+  /** Inspect by this analysis in place of the passes, at the stop or at the end. */
+  analysis?: "vng" | "estimate";
   /** Values of the inspection's choices, by key: `{ candidate: 3 }`. */
   choices?: Record<string, string | number>;
 }
 
-/** The inspections of passes, in their order. */
+/** The inspections of passes in their order, or that of an analysis. */
 export interface Inspected {
   inspections: Inspection[];
 }
 
 /** A pass's inspection of a function, in the same terms for every pass. */
 export interface Inspection {
+  /** The pass or analysis. */
   pass: string;
   function: string;
   /** Rewrites that are done. */
@@ -242,6 +245,9 @@ export interface Choice {
   left_out: number;
   /** The verdict on it. */
   result: Note | null;
+  /** Whether it is a setting: other choices stay when it changes. */
+  is_setting: boolean;
+  help: string;
 }
 
 export interface Table {

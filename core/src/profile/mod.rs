@@ -20,6 +20,7 @@
 mod collector;
 mod declaration;
 mod declared_edges;
+mod declared_text;
 pub mod estimate;
 mod frequencies;
 mod joint;
@@ -27,6 +28,7 @@ mod joint;
 pub use collector::Collector;
 pub use declaration::declare;
 pub use declared_edges::DeclaredEdges;
+pub use declared_text::{TextProfile, declared_in};
 pub use frequencies::expected_warp_counts;
 
 use alloc::collections::BTreeMap;

@@ -3,6 +3,7 @@
 mod analysis;
 mod components;
 mod graph;
+pub mod inspect;
 mod memory;
 mod seeds;
 mod synonyms;

@@ -102,3 +102,21 @@ impl EdgeCounts {
         self.runs.iter().sum()
     }
 }
+
+impl EdgeCounts {
+    /// Counts of edges, by their numbers, that need not be of whole runs: a block is executed as often as it is entered
+    /// or left, whatever is more.
+    pub fn of_edges(cfg: &Cfg, mut edges: Vec<u64>) -> EdgeCounts {
+        edges.iter_mut().for_each(|count| *count = (*count).min(MAX_COUNT));
+        let sum = |edge: &Edge| edges[edge.as_u32() as usize];
+        let (mut blocks, mut runs) = (vec![0; cfg.block_count()], vec![0; cfg.block_count()]);
+        for &block in cfg.reverse_postorder() {
+            let entered = cfg.in_edges(block).iter().map(sum).fold(0, u64::saturating_add);
+            let left = cfg.out_edges(block).map(|edge| sum(&edge)).fold(0, u64::saturating_add);
+            let at = block.as_u32() as usize;
+            blocks[at] = entered.max(left);
+            runs[at] = if cfg.is_entry(block) { left.saturating_sub(entered) } else { 0 };
+        }
+        EdgeCounts { edges, blocks, runs }
+    }
+}

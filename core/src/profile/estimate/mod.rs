@@ -11,12 +11,15 @@ mod cmp;
 mod counts;
 mod exact;
 mod expected;
+pub mod inspect;
+mod network;
 mod pre;
 mod region;
 
 pub use cmp::MAX_SPLITS;
 pub use counts::{CountsError, EdgeCounts, MAX_COUNT};
 pub use exact::ReuseCounter;
+pub use network::{NetworkEdge, NetworkNode, RegionNetwork, networks};
 pub use region::{Crossing, Split, Subregion, Value, Weighted};
 
 use alloc::vec::Vec;

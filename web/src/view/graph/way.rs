@@ -1,5 +1,5 @@
-//! The moments of what a pass shows, on the graph: what has been passed so far, where something is inserted, and where it is
-//! removed.
+//! The moments of an inspection on the graph: what has been passed so far, where something is inserted, and where it is
+//! removed. An inspection without moments has marks that are always there.
 
 use warpscope_engine::message::inspect::{Anchor, Inspection, Look, Mark};
 use warpscope_engine::message::{Graph, GraphBlock, View};
@@ -27,7 +27,7 @@ pub struct WayProps {
     pub placement: Shared<Placement>,
     /// The inspection that the moments are of.
     pub told: Shared<Inspection>,
-    /// The moment that is shown.
+    /// The moment that is shown; 0 without a timeline.
     pub moment: usize,
     /// The edges, which are below the strands; otherwise what is above the blocks.
     pub is_ground: bool,
@@ -51,9 +51,12 @@ pub fn Way(WayProps { view, placement, told, moment, is_ground }: &WayProps) -> 
     let (last, was_step) = *course.borrow();
     let is_step = if last == *moment { was_step } else { last.wrapping_add(1) == *moment };
     *course.borrow_mut() = (*moment, is_step);
-    let Some(timeline) = &told.0.timeline else { return Html::default() };
     let map = Map { graph: &view.0.graph, placement: &placement.0 };
-    let marks: Vec<(usize, &Mark)> = timeline.marks_at(*moment).collect();
+    // Marks without a timeline are always there.
+    let marks: Vec<(usize, &Mark)> = match &told.0.timeline {
+        Some(timeline) => timeline.marks_at(*moment).collect(),
+        None => told.0.marks.iter().map(|mark| (usize::MAX, mark)).collect(),
+    };
     let is_edge = |mark: &Mark| matches!(mark.anchor, Anchor::Edge(..));
     let wet = marks.iter().filter(|(_, mark)| is_edge(mark) == *is_ground);
     let signs = if *is_ground { Vec::new() } else { signs(&marks, *moment) };
