@@ -40,7 +40,7 @@ test("bounds, region and network of a value, which entered counts move at once",
   assert.equal(await page.getByTestId("network").count(), 4);
   const drawing = page.getByTestId("network").first().getByRole("img");
   assert.match(await drawing.getAttribute("aria-label"), /flow \d+; \d+ edges, \d+ saturated, \d+ in the cut/);
-  assert.ok((await page.locator(".flow-edge.cut .across").count()) > 0 && (await page.locator(".flow-edge.saturated .full").count()) > 0);
+  assert.ok((await page.locator(".flow-sign .across").count()) > 0 && (await page.locator(".flow-sign .full").count()) > 0);
   // The graph has the region, its border with counts, and the threads.
   assert.equal(await page.locator(".way .flood").count(), 4);
   assert.match((await page.locator(".sign text").allTextContents()).join(" "), /En\+ 45/);

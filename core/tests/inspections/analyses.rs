@@ -55,12 +55,12 @@ fn estimate_bounds_tighten_and_hold_the_network() {
     }
     // Entries and exits have their counts at the border, and the subregions their looks.
     let labels: Vec<&str> = found.marks.iter().map(|mark| mark.text.as_str()).collect();
-    assert!(labels.contains(&"1: En+ 45") && labels.contains(&"2: En− 5"), "{labels:?}");
+    assert!(labels.contains(&"2: En+ 45") && labels.contains(&"1: En− 5"), "{labels:?}");
     let shaded = |look: Look| {
         let range = |anchor: &Anchor| matches!(anchor, Anchor::Range { .. });
         found.marks.iter().filter(|mark| mark.look == look && range(&mark.anchor)).count()
     };
-    assert_eq!((shaded(Look::Plain), shaded(Look::Partial)), (3, 1));
+    assert_eq!((shaded(Look::Plain), shaded(Look::Partial)), (1, 3));
 }
 
 #[test]
@@ -117,13 +117,16 @@ fn knobs_of_analyses_are_choices() {
 
 #[test]
 fn analyses_inspect_each_position_and_empty_kernels() {
-    let mut session = open("questions/figure-4.wir", "ssrqp,dce", false);
+    let twice = "kernel k(x: ptr.global, y: ptr.global) {\nentry:\n    a = ld.global.u32 x[0]\n    b = ld.global.u32 x[0]\n    \
+                 c = add.u32 a, b\n    st.global.u32 y[0], c\n    ret\n}\n";
+    let mut session = open(twice, "gvn-cse,dce", false);
     let kernel = session.module().kernels().next().expect("a kernel");
     session.seek(0);
     let before = session.inspect_analysis(kernel, &Request::default(), "");
     session.seek(usize::MAX);
     let after = session.inspect_analysis(kernel, &Request::default(), "");
-    assert_ne!(before.tables[0].rows, after.tables[0].rows);
+    let insts = |found: &Inspection| found.tables[0].rows.iter().filter(|row| row.is_part).count();
+    assert_eq!((insts(&before), insts(&after)), (2, 1));
     for analysis in ["vng", "estimate"] {
         let found = inspected("kernel k() {\nentry:\n    ret\n}\n", &[("analysis", analysis)]);
         assert!(found.tables[0].rows.is_empty() && found.strands.is_empty());

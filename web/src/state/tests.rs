@@ -366,7 +366,8 @@ fn settings_stay_beside_other_choices_and_at_other_positions() {
     let choices = vec![choice("value", "v1", false), choice("window", "3", true), choice("seeds", "loads", true)];
     let told = inspect::Inspection { choices, ..inspect::Inspection::new("Value flow") };
     let asked = lab.inspect().expect("somebody looks");
-    let lab = lab.reduce(Action::Answered(Box::new(Request::Inspect(asked)), Response::Inspected(Some(Box::new(told)))));
+    let lab =
+        lab.reduce(Action::Answered(Box::new(Request::Inspect(asked)), Response::Inspected(Some(Box::new(told)))));
     let choose = |lab: Rc<Lab>, key: &str, value: &str| lab.reduce(Action::Choose(key.to_owned(), value.to_owned()));
     let lab = choose(choose(choose(lab, "seeds", "all"), "window", "2"), "value", "v7");
     let chosen = |lab: &Lab| lab.choices.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>();

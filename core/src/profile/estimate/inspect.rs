@@ -98,7 +98,6 @@ impl EstimatesView<'_, '_, '_> {
                 "Reused",
                 "Executions that reuse the value: the tightest bounds, and a dot at what is expected",
             ),
-            column("Instruction", ""),
         ];
         let users = estimate_users(self.weighted);
         let mut rows = Vec::new();
@@ -106,7 +105,7 @@ impl EstimatesView<'_, '_, '_> {
             let bounds = cell_bounds(estimate.best(), estimate.value.executions, estimate.expected);
             let count = estimate.value.users.len();
             let count = if count == 1 { "1 user".into() } else { format!("{count} users") };
-            let cells = [Cell::text(count), Cell::text(""), Cell::bounds(bounds), Cell::text("")];
+            let cells = [Cell::text(count), Cell::text(""), Cell::bounds(bounds)];
             rows.push(self.list.value_row(value, cells, chosen));
             for &seed in seeds {
                 let vertex = self.list.vertex(seed);
@@ -114,8 +113,8 @@ impl EstimatesView<'_, '_, '_> {
                 let reused = user.map_or_else(Cell::none, |&(user, interval, expected)| {
                     Cell::bounds(cell_bounds(interval, self.executions(user), expected))
                 });
-                let (place, text) = (Cell::text(self.list.place(seed)), Cell::text(self.list.text(seed)));
-                rows.push(self.list.seed_row(value, seed, [place, self.list.reuse_cell(seed), reused, text], chosen));
+                let cells = [Cell::text(self.list.place(seed)), self.list.reuse_cell(seed), reused];
+                rows.push(Row { help: self.list.text(seed), ..self.list.seed_row(value, seed, cells, chosen) });
             }
         }
         self.list.listed(columns, rows)
@@ -146,14 +145,14 @@ impl EstimatesView<'_, '_, '_> {
             cells: vec![
                 Cell::text("certain"),
                 Cell::bounds(Bounds::of(estimate.value.definite, estimate.value.definite, estimate.value.executions)),
-                Cell::text("reuse on all paths, whatever branches decide"),
+                Cell::text("reuse on all paths"),
             ],
             ..Row::default()
         };
         let columns = vec![
             column("Estimator", ""),
             bounds_column("Reused", "Bounds, between brackets the tightest, a dot at what is expected"),
-            column("Counts", "The counts that the estimator goes by"),
+            column("Counts", "Counts that the estimator reads"),
         ];
         let rows = core::iter::once(definite).chain(self.estimators.iter().zip(&estimate.bounds).map(row));
         Table {
@@ -227,7 +226,7 @@ impl EstimatesView<'_, '_, '_> {
                 network::NetworkNode::Sink => ("Ex+".to_string(), NodeRole::Sink, None),
                 network::NetworkNode::Gap(vertex) => (self.gap_label(vertex), NodeRole::Plain, Some(block(vertex))),
                 network::NetworkNode::Split(vertex) => {
-                    (format!("⑂ {}", self.gap_label(vertex)), NodeRole::Plain, Some(block(vertex)))
+                    (format!("{} split", self.gap_label(vertex)), NodeRole::Plain, Some(block(vertex)))
                 }
             };
             let anchor = anchor.map(|block| Anchor::Block(block.as_u32()));

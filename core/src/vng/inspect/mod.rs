@@ -138,7 +138,7 @@ impl<'g, 'a> ValueList<'g, 'a> {
         self.inst(seed).as_u32().to_string()
     }
 
-    /// The value or seed that a request names; else the first value that is reused on some way, else the first.
+    /// The value or seed that a request names; else the first value that is reused on some path, else the first.
     pub fn chosen(&self, request: &Request) -> Option<Chosen> {
         let asked = request.choices.get(VALUE).map_or("", String::as_str);
         let of_value = (0..self.seeds.len()).find(|&value| self.key(value) == asked);

@@ -5,10 +5,10 @@
 //!           ✕ entry                 an end with its reason
 //! ```
 //!
-//! 1. The gaps above the chosen users, back to generators, kills and ends, are those of the overlay.
-//! 2. Each way back through them is a strand, until it comes to a gap again.
+//! 1. The overlay has the gaps above the chosen users, back to generators, kills and ends.
+//! 2. Each path back through them is a strand, until it reaches a gap again.
 //!
-//! Cost: O(gaps of the value + ways · blocks). Limit: [`MOST_WAYS`] strands.
+//! Cost: O(gaps of the value + paths · blocks). Limit: [`MOST_PATHS`] strands.
 
 use alloc::format;
 use alloc::string::String;
@@ -25,7 +25,10 @@ use crate::text::instruction_text;
 use crate::vng::{EndReason, Flow, Role, ThreadEdge, ThreadGraph, Vertex, VertexKind, ways_out};
 
 /// Further strands are not drawn.
-const MOST_WAYS: usize = 8;
+const MOST_PATHS: usize = 8;
+
+/// The share that strands are drawn with, as no count says how often they are executed.
+const SHARE: f64 = 0.08;
 
 /// The key of the choice of a thread.
 const THREAD: &str = "thread";
@@ -53,12 +56,12 @@ impl Overlay {
         let drawing = OverlayDrawing { list, graph: &list.names.graph.graph };
         let users = chosen.map_or_else(Vec::new, |chosen| drawing.users(chosen));
         let gaps = drawing.gaps(&users);
-        let ways = drawing.ways(&users);
+        let paths = drawing.paths(&users);
         let mut marks = chosen.map_or_else(Vec::new, |chosen| drawing.seeds(chosen, &gaps));
         let legend = legend(&marks);
         marks.extend(drawing.shades(&gaps, &shading));
         marks.extend(drawing.changes(&gaps, shading.labels));
-        Overlay { marks, strands: ways.iter().map(|way| way.strand()).collect(), threads: threads(&ways), legend }
+        Overlay { marks, strands: paths.iter().map(|path| path.strand()).collect(), threads: threads(&paths), legend }
     }
 
     /// Adds the overlay to an inspection.
@@ -70,8 +73,8 @@ impl Overlay {
     }
 }
 
-/// A way back from a user.
-struct Way {
+/// A path back from a user.
+struct BackwardPath {
     /// Its blocks, in the direction of control.
     blocks: Vec<u32>,
     /// Its names, that at the end first.
@@ -82,34 +85,36 @@ struct Way {
     is_available: bool,
 }
 
-impl Way {
+impl BackwardPath {
     fn strand(&self) -> Strand {
-        Strand { blocks: self.blocks.clone(), share: 0.3, label: format!("{}: {}", self.names.join(" → "), self.end) }
+        Strand {
+            blocks: self.blocks.clone(), share: SHARE, label: format!("{}: {}", self.names.join(" → "), self.end)
+        }
     }
 }
 
 /// The threads as rows, each the key of its strand.
-fn threads(ways: &[Way]) -> Table {
-    let row = |(place, way): (usize, &Way)| Row {
+fn threads(paths: &[BackwardPath]) -> Table {
+    let row = |(place, path): (usize, &BackwardPath)| Row {
         key: format!("{place}"),
         cells: vec![
             Cell::text(format!("{}", place + 1)),
-            Cell::text(way.names.join(" → ")),
-            Cell::text(format!("{} {}", if way.is_available { "◆" } else { "✕" }, way.end)),
+            Cell::text(path.names.join(" → ")),
+            Cell::text(format!("{} {}", if path.is_available { "◆" } else { "✕" }, path.end)),
         ],
         is_choosable: true,
         strand: Some(place),
-        look: if way.is_available { Look::Plain } else { Look::Faint },
+        look: if path.is_available { Look::Plain } else { Look::Faint },
         ..Row::default()
     };
     Table {
         name: "Threads".into(),
         columns: vec![
-            column("#", "Each row, and each strand in the graph, is one way back from the computation"),
+            column("#", "Each row, and each strand in the graph, is one path back from the computation"),
             column("Names", "The names of the value along the thread, in the direction of control"),
             column("From", "Where the value is computed or stored, or why the thread ends"),
         ],
-        rows: ways.iter().enumerate().map(row).collect(),
+        rows: paths.iter().enumerate().map(row).collect(),
         empty: "the value has no thread".into(),
         choice: THREAD.into(),
         ..Table::default()
@@ -134,14 +139,13 @@ fn legend(marks: &[Mark]) -> Vec<Key> {
     ];
     let signs = keys.map(|(word, label)| (sign(word), label));
     let signs = signs.into_iter().chain([((Look::Closed, "✕"), "may change it")]);
-    signs
-        .map(|((look, sign), label)| Key {
-            look,
-            sign: sign.into(),
-            label: label.into(),
-            count: marks.iter().filter(|mark| mark.look == look).count(),
-        })
-        .collect()
+    let keys = signs.map(|((look, sign), label)| Key {
+        look,
+        sign: sign.into(),
+        label: label.into(),
+        count: marks.iter().filter(|mark| mark.look == look).count(),
+    });
+    keys.filter(|key| key.count > 0).collect()
 }
 
 struct OverlayDrawing<'o, 'g, 'a> {
@@ -168,7 +172,7 @@ impl OverlayDrawing<'_, '_, '_> {
         self.graph.vertices[vertex].incoming.iter().map(|&edge| &self.graph.edges[edge as usize])
     }
 
-    /// The users and the gaps above them, back to where the value is made known or ends.
+    /// The users and the gaps above them, back to generators, kills and ends.
     fn gaps(&self, users: &[Vertex]) -> Vec<Vertex> {
         let mut is_found: SecondaryMap<Vertex, bool> = SecondaryMap::new();
         let mut found: Vec<Vertex> = users.to_vec();
@@ -185,13 +189,13 @@ impl OverlayDrawing<'_, '_, '_> {
         found
     }
 
-    /// The ways back from users, as many as are drawn.
-    fn ways(&self, users: &[Vertex]) -> Vec<Way> {
-        let mut ways = Vec::new();
+    /// The paths back from users, as many as are drawn.
+    fn paths(&self, users: &[Vertex]) -> Vec<BackwardPath> {
+        let mut paths = Vec::new();
         let mut work: Vec<Vec<ThreadEdge>> = Vec::new();
         for &user in users {
             work.extend(self.edges_into(user).rev().map(|&edge| vec![edge]));
-            while let Some(path) = work.pop().filter(|_| ways.len() < MOST_WAYS) {
+            while let Some(path) = work.pop().filter(|_| paths.len() < MOST_PATHS) {
                 let Some(&last) = path.last() else { continue };
                 let again = last.from.ok().filter(|&from| path.iter().any(|edge| edge.to == from));
                 match last.from.ok().filter(|&from| is_gap(self.graph, from) && again.is_none()) {
@@ -200,15 +204,15 @@ impl OverlayDrawing<'_, '_, '_> {
                         path.push(edge);
                         path
                     })),
-                    None => ways.push(self.way(user, &path, again)),
+                    None => paths.push(self.path(user, &path, again)),
                 }
             }
         }
-        ways
+        paths
     }
 
-    /// The way along these edges, the last of them first.
-    fn way(&self, user: Vertex, path: &[ThreadEdge], again: Option<Vertex>) -> Way {
+    /// The path along these edges, the last of them first.
+    fn path(&self, user: Vertex, path: &[ThreadEdge], again: Option<Vertex>) -> BackwardPath {
         let cfg = self.list.names.foundation.cfg();
         let mut blocks = vec![self.graph.vertices[user].block.as_u32()];
         let mut names = vec![self.name(user)];
@@ -227,10 +231,10 @@ impl OverlayDrawing<'_, '_, '_> {
         let from = path.last().map_or(Err(EndReason::Entry), |edge| edge.from);
         let is_available = from.is_ok_and(|from| !matches!(self.graph.vertices[from].kind, VertexKind::Kill(_)));
         let end = match again {
-            Some(vertex) => format!("round again from {}", self.list.names.label(self.graph.vertices[vertex].block)),
+            Some(vertex) => format!("again at {}", self.list.names.label(self.graph.vertices[vertex].block)),
             None => self.end(from),
         };
-        Way { blocks, names, end, is_available }
+        BackwardPath { blocks, names, end, is_available }
     }
 
     /// The name of the class at a vertex; of a user or generator its own.
@@ -252,8 +256,8 @@ impl OverlayDrawing<'_, '_, '_> {
         let block = self.list.names.label(vertex.block);
         match vertex.kind {
             VertexKind::User(inst) => format!("computed in {block}: {}", self.text(inst)),
-            VertexKind::Generator(inst) => format!("made known in {block}: {}", self.text(inst)),
-            VertexKind::AtHand => format!("at hand in {block}"),
+            VertexKind::Generator(inst) => format!("stored in {block}: {}", self.text(inst)),
+            VertexKind::AtHand => format!("known in {block}"),
             VertexKind::Kill(inst) => format!("may change in {block}: {}", self.text(inst)),
             VertexKind::Pass => format!("passes {block}"),
         }
@@ -351,10 +355,12 @@ impl OverlayDrawing<'_, '_, '_> {
             }
             for (flow, targets) in ways_out(cfg, self.graph, gap).into_iter().filter(|(_, targets)| targets.len() > 1) {
                 let names: Vec<String> = targets.iter().map(|&target| self.name(target)).collect();
-                add(anchor(flow), format!("⑂ {}", names.join(", ")));
+                add(anchor(flow), format!("split {}", names.join(", ")));
             }
         }
-        let mark = |(anchor, texts): (Anchor, Vec<String>)| Mark { anchor, look: Look::New, text: texts.join("; ") };
-        texts.into_iter().map(mark).collect()
+        let marks = texts.into_iter().flat_map(|(anchor, texts)| {
+            texts.into_iter().map(move |text| Mark { anchor: anchor.clone(), look: Look::New, text })
+        });
+        marks.collect()
     }
 }

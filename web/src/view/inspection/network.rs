@@ -66,7 +66,6 @@ fn drawing(network: &Network, placement: &Placement) -> Html {
     let line = |route: &layout::Route| {
         let edge = &network.edges[route.edge];
         let data = Placement::path_data(&route.points, 5.0);
-        let middle = middle_of(&route.points);
         let capacity_width = width(edge.capacity.unwrap_or(edge.flow)).max(THINNEST);
         html! {
             <g class={format!("flow-edge{}{}", if edge.is_saturated() { " saturated" } else { "" }, if edge.is_cut { " cut" } else { "" })}>
@@ -74,13 +73,21 @@ fn drawing(network: &Network, placement: &Placement) -> Html {
                 <path class="capacity" d={data.clone()} stroke-width={unit(capacity_width + 2.0)} />
                 <path class="room" d={data.clone()} stroke-width={unit(capacity_width)} />
                 if edge.flow > 0 { <path class="flow" d={data} stroke-width={unit(width(edge.flow))} /> }
-                if let Some((at, is_upright)) = middle {
-                    { bars(edge, at, is_upright, capacity_width) }
-                    <text x={unit(at.x + if is_upright { capacity_width / 2.0 + 6.0 } else { 0.0 })} y={unit(at.y + if is_upright { 4.0 } else { -capacity_width / 2.0 - 5.0 })}
-                        text-anchor={if is_upright { "start" } else { "middle" }}>{ format!("{}/{}", edge.flow, capacity(edge)) }</text>
-                }
             </g>
         }
+    };
+    // Signs and numbers are above all lines and boxes.
+    let signs = |route: &layout::Route| {
+        let edge = &network.edges[route.edge];
+        let (at, is_upright) = middle_of(&route.points)?;
+        let half = width(edge.capacity.unwrap_or(edge.flow)).max(THINNEST) / 2.0;
+        let (x, y) = if is_upright { (half + 6.0, 4.0) } else { (0.0, -half - 5.0) };
+        Some(html! {
+            <g class="flow-sign">
+                { bars(edge, at, is_upright, 2.0 * half) }
+                <text x={unit(at.x + x)} y={unit(at.y + y)} text-anchor={if is_upright { "start" } else { "middle" }}>{ format!("{}/{}", edge.flow, capacity(edge)) }</text>
+            </g>
+        })
     };
     let node = |(place, node): (usize, &warpscope_engine::message::inspect::NetworkNode)| {
         let rect = placement.blocks.get(&(place as u32))?;
@@ -104,6 +111,7 @@ fn drawing(network: &Network, placement: &Placement) -> Html {
             aria-label={format!("{}: flow {}; {} edges, {saturated} saturated, {} in the cut", network.name, network.value, network.edges.len(), network.edges.iter().filter(|edge| edge.is_cut).count())}>
             { for placement.routes.iter().filter(|route| route.edge < network.edges.len()).map(line) }
             { for network.nodes.iter().enumerate().filter_map(node) }
+            { for placement.routes.iter().filter(|route| route.edge < network.edges.len()).filter_map(signs) }
         </svg>
         </div>
     }

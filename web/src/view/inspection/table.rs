@@ -62,6 +62,7 @@ pub fn InspectedTable(Props { told, place, lab, act }: &Props) -> Html {
     let kind = match () {
         () if table.has_strands() => "compact",
         () if table.rows.iter().any(|row| row.verdict.is_some()) => "judged",
+        () if table.rows.iter().any(|row| row.is_part) => "listed parts",
         () => "listed",
     };
     html! {
