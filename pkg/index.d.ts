@@ -173,17 +173,20 @@ export interface Remark {
 export interface InspectOptions extends ParseOptions, RunOptions, Pick<OptimizeOptions, "passes" | "kernel" | "knobs" | "fastMath" | "profile"> {
   /** Inspect after so many rewrites. Default: each pass where it begins. */
   stop?: number;
+  /** Inspect by this analysis in place of the passes, at the stop or at the end. */
+  analysis?: "vng" | "estimate";
   /** Values of the inspection's choices, by key: `{ candidate: 3 }`. */
   choices?: Record<string, string | number>;
 }
 
-/** The inspections of passes, in their order. */
+/** The inspections of passes in their order, or that of an analysis. */
 export interface Inspected {
   inspections: Inspection[];
 }
 
 /** A pass's inspection of a function, in the same terms for every pass. */
 export interface Inspection {
+  /** The pass or analysis. */
   pass: string;
   function: string;
   /** Rewrites that are done. */
@@ -196,6 +199,8 @@ export interface Inspection {
   choices: Choice[];
   notes: Note[];
   tables: Table[];
+  charts: Chart[];
+  networks: Network[];
   /** Position of a walk, outermost first. */
   trail: GraphNode[];
   legend: { look: MarkLook; sign: string; label: string; count: number }[];
@@ -256,11 +261,14 @@ export interface Choice {
   left_out: number;
   /** The verdict on it. */
   result: Note | null;
+  /** Whether it is a setting: other choices stay when it changes. */
+  is_setting: boolean;
+  help: string;
 }
 
 export interface Table {
   name: string;
-  columns: { name: string; index: string; unit: string; help: string; kind: "words" | "number" | "flag" | "path" }[];
+  columns: { name: string; index: string; unit: string; help: string; kind: "words" | "number" | "flag" | "path" | "bounds" }[];
   rows: Row[];
   /** Rows besides those. */
   left_out: number;
@@ -268,6 +276,38 @@ export interface Table {
   empty: string;
   /** The key of the choice that selecting a row makes; empty if there is none. */
   choice: string;
+}
+
+/** Numbers over an axis. */
+export interface Chart {
+  name: string;
+  across: Axis;
+  up: Axis;
+  series: Series[];
+  /** Places of the axis from left to right that stand out, such as `now`. */
+  marks: { at: number; label: string }[];
+}
+
+export interface Axis {
+  name: string;
+  unit: string;
+  /** Words in place of the numbers 0, 1, 2 and so on. */
+  words: string[];
+}
+
+export interface Series {
+  name: string;
+  kind: "points" | "line" | "bars";
+  points: { x: number; y: number; interval: [number, number] | null; label: string }[];
+}
+
+/** A maximum flow and a minimum cut. Edges have the places of their nodes. */
+export interface Network {
+  name: string;
+  nodes: { label: string; role: "plain" | "source" | "sink"; is_before_cut: boolean; anchor: Anchor | null }[];
+  edges: { from: number; to: number; capacity: number | null; flow: number; is_cut: boolean }[];
+  /** The value of the flow. */
+  value: number;
 }
 
 export interface Row {
@@ -282,6 +322,8 @@ export interface Row {
   /** The moment of the timeline when it came about. */
   moment: number | null;
   help: string;
+  /** Whether it is a part of the last row before it that is none. */
+  is_part: boolean;
   strand: number | null;
 }
 
@@ -292,6 +334,8 @@ export interface Cell {
   help: string;
   /** A number that can be entered here, by its key in `InspectOptions.choices`. */
   entry: { key: string; label: string; default: number } | null;
+  /** The bounds of a count, that `of` which it is a part, the tightest bounds known, and the expected and exact counts. */
+  bounds: { low: number; high: number; of: number; best: [number, number] | null; expected: number | null; exact: number | null } | null;
 }
 
 /** `moments[k]` has happened at moment `first + k + 1`. */

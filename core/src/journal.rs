@@ -107,6 +107,14 @@ impl Journal {
         Journal::default()
     }
 
+    /// A list for the steps of one analysis of a function.
+    pub fn of_analysis(analysis: &str, func: Func) -> Journal {
+        let mut journal = Journal::new();
+        journal.begin_pass(analysis);
+        journal.enter(func);
+        journal
+    }
+
     /// From here on, events belong to this pass.
     pub fn begin_pass(&mut self, pass: impl Into<String>) {
         let start = self.events.len();

@@ -17,8 +17,11 @@ use core::ops::Range;
 use crate::inspect::{Course, Inspection, Prediction, Request};
 use crate::ir::{Func, Function, Launch, Module};
 use crate::journal::{Event, Journal};
-use crate::pass::{InspectedPosition, Inspector, PassReport, Settings, Step, Subject, Surroundings, run_pipeline};
+use crate::pass::{
+    InspectedPosition, Inspector, PassReport, Settings, Step, Subject, Surroundings, inspect_analysis, run_pipeline,
+};
 use crate::trace::Remark;
+use crate::vng::inspect::InspectedFunction;
 
 /// A place between two events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -226,6 +229,13 @@ impl Session {
     ) -> Option<Inspection> {
         let (inspector, settings) = self.inspector(pass)?;
         (inspector.inspect)(&self.inspected_position(pass, func, &settings, surroundings), request)
+    }
+
+    /// The inspection of a function by an analysis of the program at the position. `source` is the text that the
+    /// program was read from; empty if it is not known.
+    pub fn inspect_analysis(&self, func: Func, request: &Request, source: &str) -> Inspection {
+        let (module, start) = (&self.current, &self.start);
+        inspect_analysis(InspectedFunction { module, func, start, source }, request)
     }
 
     /// The moments that the journal has kept of a pass in a function, and the changes among them. None for a pass that

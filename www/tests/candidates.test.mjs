@@ -46,6 +46,13 @@ test("the slices of a figure are painted on graph and text, and a step forward t
   // The check stands in front of the first line that it may leave out.
   assert.equal(await page.locator(".marked .insertion").count(), 1);
   assert.match(await page.getByTestId("mark-legend").innerText(), /becomes a constant 3[^]*not needed 6/);
+  // The chart says from which share of zero warps on the check pays, in a drawing and in numbers.
+  const chart = page.getByTestId("inspected-chart");
+  assert.deepEqual(await chart.locator(".chart-mark text").allTextContents(), ["break-even", "now"]);
+  assert.match(await chart.getByRole("img").getAttribute("aria-label"), /T_δ .* at 0 %, .* at 100 %; now .*break-even at/);
+  await chart.locator("summary").click();
+  assert.equal(await chart.locator("tbody tr").count(), 5);
+  await chart.locator("summary").click();
   await screenshot(page, "candidates-figure-3");
   const cycles = async () => Number((await page.getByTestId("figures").locator("tbody tr").first().locator("td").nth(1).innerText()).replaceAll(",", ""));
   const before = await cycles();

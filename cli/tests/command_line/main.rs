@@ -291,6 +291,31 @@ fn inspect_prints_tables_as_text_and_as_json() {
     assert_eq!(wrong.status.code(), Some(2));
 }
 
+/// A kernel that loads `x[i]` again on one of two paths.
+const LOADED_AGAIN: &str = "kernel k(p: pred, i: u32, x: ptr.global, y: ptr.global) {\nentry:\n    br p, left, join\n\
+                            left:\n    a = ld.global.u32 x[i]\n    st.global.u32 y[0], a\n    br join\njoin:\n    b = \
+                            ld.global.u32 x[i]\n    st.global.u32 y[1], b\n    ret\n    profile edge {\n        entry -> \
+                            left: 30\n        entry -> join: 70\n        left -> join: 30\n    }\n}\n";
+
+#[test]
+fn inspect_prints_an_analysis_at_a_position() {
+    let command = ["inspect", "-", "--passes", "dce", "--analysis"];
+    let text = good(&[&command[..], &["estimate", "--stop", "0"]].concat(), LOADED_AGAIN);
+    let start = "== Value flow of estimate in `k` after 0 rewrites\n0–30 of 130 executions reuse a value";
+    assert!(text.starts_with(start), "{text}");
+    assert!(text.contains("CMP4") && text.contains("entry → left") && text.contains("flow 30"), "{text}");
+    let kills = [&command[..], &["vng", "--json", "--choose", "vng.kills=none", "--choose", "vng.window=1"]].concat();
+    let answer: Value = serde_json::from_str(&good(&kills, LOADED_AGAIN)).expect("JSON");
+    let inspection = &answer["inspections"][0];
+    assert_eq!((&inspection["pass"], &inspection["title"]), (&"vng".into(), &"Value flow".into()));
+    let choices = inspection["choices"].as_array().expect("choices");
+    let value = |key: &str| choices.iter().find(|choice| choice["key"] == key).map(|choice| choice["value"].clone());
+    assert_eq!((value("vng.kills"), value("vng.window")), (Some("none".into()), Some("1".into())));
+    let wrong = warpscope(&[&command[..], &["gvn"]].concat(), LOADED_AGAIN);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("no analysis `gvn`; there is vng, estimate"));
+}
+
 #[test]
 fn trace_says_when_more_is_asked_than_is_kept() {
     // Each inquiry goes up through all diamonds above its own.

@@ -4,6 +4,8 @@
 //! request     { choices: { "candidate": "3" } }
 //! inspection  title "Candidates", a lead sentence
 //!             tables: columns (name, unit, help), rows (cells, anchor, verdict)
+//!             charts: points, lines, bars, with intervals
+//!             flow networks: capacities, a flow, a cut
 //!             marks on the program: a look and a text on a block, edge, instruction, range or path
 //!             choices that a person may make, each answered by another inspection
 //!             a trail: where a walk is, block inside block
@@ -16,6 +18,9 @@
 //!
 //! Limits: a timeline holds a part of its moments and says which; rows that are left out of a table are counted in it.
 
+mod bounds;
+mod chart;
+mod network;
 mod overlay;
 mod prediction;
 mod print;
@@ -26,6 +31,9 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+pub use bounds::Bounds;
+pub use chart::{Axis, AxisMark, Chart, Point, Series, SeriesKind, number_text};
+pub use network::{Network, NetworkEdge, NetworkNode, NodeRole};
 pub use overlay::{Anchor, Key, Look, Mark, Node, SmallGraph, Strand};
 pub use prediction::Prediction;
 pub use table::{Cell, Column, ColumnKind, Entry, Row, Table, Verdict};
@@ -57,6 +65,10 @@ pub struct Inspection {
     pub notes: Vec<Note>,
     /// Tables in the order in which they are shown.
     pub tables: Vec<Table>,
+    /// Charts, shown after the tables.
+    pub charts: Vec<Chart>,
+    /// Flow networks, shown after the charts.
+    pub networks: Vec<Network>,
     /// Looks of marks, with their meanings.
     pub legend: Vec<Key>,
     /// Marks on the program.
@@ -100,6 +112,10 @@ pub struct Choice {
     pub left_out: usize,
     /// The decision about the value.
     pub result: Option<Note>,
+    /// Whether it is a setting: other choices stay when it changes.
+    pub is_setting: bool,
+    /// The meaning, in a sentence; empty if the label says it.
+    pub help: String,
 }
 
 /// An option of a choice.

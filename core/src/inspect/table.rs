@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Anchor, Look};
+use super::{Anchor, Bounds, Look};
 
 /// A table.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -54,6 +54,8 @@ pub enum ColumnKind {
     Flag,
     /// Names of blocks, which may be many.
     Path,
+    /// Bounds, all on one scale.
+    Bounds,
 }
 
 /// A row.
@@ -78,6 +80,8 @@ pub struct Row {
     pub moment: Option<usize>,
     /// A sentence about it as a whole; empty if there is none.
     pub help: String,
+    /// Whether it is a part of the last row before it that is none.
+    pub is_part: bool,
     /// Its place among the strands, if it is one of them.
     pub strand: Option<usize>,
 }
@@ -96,6 +100,8 @@ pub struct Cell {
     pub help: String,
     /// A number that a person may enter here.
     pub entry: Option<Entry>,
+    /// The bounds that the text says.
+    pub bounds: Option<Bounds>,
 }
 
 /// A number that a person may enter in a cell.
@@ -128,6 +134,12 @@ impl Table {
         self.rows.iter().any(|row| row.strand.is_some())
     }
 
+    /// The end of the scale of a column of bounds, which begins at zero.
+    pub fn scale_end(&self, column: usize) -> f64 {
+        let bounds = self.rows.iter().filter_map(|row| row.cells.get(column)?.bounds);
+        bounds.map(|bounds| bounds.of.max(bounds.high)).fold(1.0, f64::max)
+    }
+
     /// Whether each row is one line, without a verdict below it.
     pub fn is_compact(&self) -> bool {
         self.rows.iter().all(|row| row.verdict.is_none())
@@ -143,6 +155,11 @@ impl Cell {
     /// A cell of a number, as people read it.
     pub fn number(value: f64, text: impl Into<String>) -> Cell {
         Cell { text: text.into(), value: Some(value), ..Cell::default() }
+    }
+
+    /// A cell of bounds.
+    pub fn bounds(bounds: Bounds) -> Cell {
+        Cell { text: bounds.text(), help: bounds.description(), bounds: Some(bounds), ..Cell::default() }
     }
 
     /// A cell without a value.

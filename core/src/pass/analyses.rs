@@ -5,12 +5,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Knob, KnobKind, KnobValue, KnobValues};
-use crate::profile::estimate::Estimator;
+use crate::inspect::{Inspection, Request};
+use crate::profile::estimate::{self, Estimator};
 use crate::symbolic::Overflow;
-use crate::vng::{Kills, Seeds, VngOptions};
+use crate::vng::inspect::InspectedFunction;
+use crate::vng::{self, Kills, Seeds, VngOptions};
 
 /// An analysis.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct AnalysisInfo {
     /// Its name.
     pub name: &'static str,
@@ -20,6 +22,12 @@ pub struct AnalysisInfo {
     pub summary: &'static str,
     /// Settings.
     pub knobs: &'static [Knob],
+    /// Analyses whose settings it depends on.
+    pub settings: &'static [&'static str],
+    /// Whether it needs an edge profile.
+    pub needs_edges: bool,
+    /// Inspects a function.
+    pub inspect: fn(InspectedFunction<'_>, &AnalysisSettings, &Request) -> Inspection,
 }
 
 /// All analyses.
@@ -80,6 +88,9 @@ pub const ANALYSES: [AnalysisInfo; 2] = [
                 help: "Maximum vertices of a function.",
             },
         ],
+        settings: &["vng"],
+        needs_edges: false,
+        inspect: |inspected, settings, request| vng::inspect::inspect(inspected, settings.vng_options(), request),
     },
     AnalysisInfo {
         name: "estimate",
@@ -97,6 +108,17 @@ pub const ANALYSES: [AnalysisInfo; 2] = [
                 help: "Use counts of edges, or of acyclic paths.",
             },
         ],
+        settings: &["vng", "estimate"],
+        needs_edges: true,
+        inspect: |inspected, settings, request| {
+            estimate::inspect::inspect(
+                inspected,
+                settings.vng_options(),
+                &settings.estimators(),
+                settings.is_from_paths(),
+                request,
+            )
+        },
     },
 ];
 

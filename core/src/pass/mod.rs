@@ -30,6 +30,7 @@ mod gvn_cse;
 mod hoist_common;
 mod if_convert;
 mod infer_space;
+mod inspected_analyses;
 mod late_commoning;
 pub mod pde;
 mod reassociate;
@@ -49,6 +50,7 @@ pub use driver::pipeline::{
     print_pipeline, run_pipeline,
 };
 pub use driver::runner::{Runner, run_pass};
+pub use inspected_analyses::{ANALYSES_TITLE, ANALYSIS, inspect_analysis};
 
 use crate::view::View;
 

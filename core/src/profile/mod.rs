@@ -21,6 +21,7 @@ mod collector;
 mod declaration;
 mod declared_edges;
 mod declared_paths;
+mod declared_text;
 pub mod estimate;
 mod frequencies;
 mod joint;
@@ -29,6 +30,7 @@ pub use collector::Collector;
 pub use declaration::declare;
 pub use declared_edges::DeclaredEdges;
 pub use declared_paths::declared_paths;
+pub use declared_text::{TextProfile, declared_in};
 pub use frequencies::expected_warp_counts;
 
 use alloc::collections::BTreeMap;

@@ -11,9 +11,9 @@ use super::estimates::CorrelationReport;
 use super::simulate::{measure, watch};
 use super::value_names::NoteReport;
 use crate::graph::Cfg;
-use crate::ir::{Block, Func, Function, Module};
+use crate::ir::{Func, Module};
 use crate::machine::Machine;
-use crate::profile::estimate::{CountsError, Estimate, FlagPlan, ReuseCounter, Weighted};
+use crate::profile::estimate::{Estimate, FlagPlan, ReuseCounter, Weighted};
 use crate::profile::{self, Profile};
 use crate::sim::{Program, Settings, SimError};
 use crate::vng::Vertex;
@@ -102,46 +102,5 @@ impl ExactCounts {
         let mut by_user: SecondaryMap<Vertex, u64> = SecondaryMap::new();
         users.into_iter().zip(of_users).for_each(|(user, &count)| by_user[user] = count);
         Ok(ExactCounts { users: by_user, correlation, remark: NoteReport { rule: "correlation", message } })
-    }
-}
-
-/// The message of a profile without counts of whole runs.
-pub(super) fn counts_error(func: &Function, error: &CountsError) -> String {
-    let label = |block: &Block| &func.blocks[*block].name;
-    let name = &func.name;
-    match error {
-        CountsError::NoProfile if func.block_order().nth(1).is_none() => format!(
-            "`{name}` has one block, which an edge profile does not count: declare `profile path {{ a: 10 }}` and use \
-             `estimate.from=paths`"
-        ),
-        CountsError::NoProfile => format!(
-            "`{name}` has no edge profile: declare `profile edge {{ a -> b: 10 }}`, or measure with `--profile \
-             simulate`"
-        ),
-        CountsError::NoPaths => format!(
-            "`{name}` has no path profile: declare `profile path {{ a b: 10 }}`, or measure with `--profile simulate`"
-        ),
-        CountsError::Unbalanced { block, entered, left } => format!(
-            "the profile of `{name}` is not one of whole runs: `{}` is entered {entered} times and left {left} times",
-            label(block)
-        ),
-        CountsError::NoAcyclicPath(path) => {
-            let labels: Vec<&str> = path.iter().map(|block| label(block).as_str()).collect();
-            format!("the path profile of `{name}` has `{}`, which is no acyclic path of it", labels.join(" "))
-        }
-        CountsError::PathsDisagree { from, to, paths, edge } => format!(
-            "the profiles of `{name}` disagree: paths take `{} -> {}` {paths} times, its count is {edge}",
-            label(from),
-            label(to)
-        ),
-        CountsError::SeveralWaysOn(block) => format!(
-            "the path profile of `{name}` does not say how paths go on from `{}`, which has several ways back: declare \
-             an edge profile as well",
-            label(block)
-        ),
-        CountsError::TooManyNodes => format!("the executed paths of `{name}` have more than 2^20 nodes: use edges"),
-        CountsError::TooLarge(block) => {
-            format!("the profile of `{name}` has counts above 2^56 at `{}`", label(block))
-        }
     }
 }

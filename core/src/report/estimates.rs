@@ -9,11 +9,12 @@ use core::fmt::{self, Display, Formatter};
 use cranelift_entity::SecondaryMap;
 use serde::Serialize;
 
-use super::estimate_runs::{EstimateError, ExactCounts, ExactRuns, counts_error};
+use super::estimate_runs::{EstimateError, ExactCounts, ExactRuns};
 use super::networks::NetworkReport;
-use super::value_events::{ValueEvents, new_journal};
+use super::value_events::ValueEvents;
 use super::value_names::{NoteReport, notes, owned};
 use crate::ir::{Block, Func, Module};
+use crate::journal::Journal;
 use crate::pass::{AnalysisSettings, KnobValue};
 use crate::profile::estimate::{
     CountsError, Crossing, EdgeCounts, Estimate, Estimator, ExecutedPaths, Interval, MAX_SPLITS, PathGraph,
@@ -193,13 +194,13 @@ impl EstimateReport {
         let EstimateRequest { settings, profile, runs, has_networks, has_events } = *request;
         let func = &module.funcs[id];
         let foundation = Foundation::compute(module, func, settings.vng_options());
-        let mut journal = has_events.then(|| new_journal("estimate", id));
+        let mut journal = has_events.then(|| Journal::of_analysis("estimate", id));
         let graph = match &mut journal {
             Some(journal) => ValueNameGraph::build_traced(&foundation, journal),
             None => ValueNameGraph::build(&foundation),
         };
         let cfg = foundation.cfg();
-        let refused = |error: CountsError| EstimateError::Profile(counts_error(func, &error));
+        let refused = |error: CountsError| EstimateError::Profile(error.message(func));
         let paths = match settings.is_from_paths() {
             true => Some(ExecutedPaths::declared(func, cfg).map_err(refused)?),
             false => None,

@@ -1,4 +1,4 @@
-//! Inspections of the passes of a session, pass by pass.
+//! Inspections of a session by its passes, or by an analysis.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::compact_sort::CompactSort;
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Func, FuncKind};
-use crate::pass::{Subject, Surroundings};
+use crate::pass::{ANALYSIS, Subject, Surroundings};
 use crate::session::Session;
 
 /// Inspections, in the order of passes and functions.
@@ -19,10 +19,10 @@ pub struct InspectReport {
     inspections: Vec<PassInspection>,
 }
 
-/// An inspection of one function by one pass.
+/// An inspection of one function by one pass or analysis.
 #[derive(Serialize)]
 struct PassInspection {
-    pass: &'static str,
+    pass: String,
     function: String,
     /// Rewrites of the whole session that are done.
     stop: usize,
@@ -38,6 +38,8 @@ pub struct InspectRequest<'a> {
     /// Number of rewrites of the session after which the passes that are active there are inspected. With None each
     /// pass is inspected where it begins, or where it ends if it shows past events.
     pub stop: Option<usize>,
+    /// The name of an analysis to inspect by in place of the passes: of the program at the stop, or at the end.
+    pub analysis: Option<&'a str>,
     /// Choices of a person, by key.
     pub choices: BTreeMap<String, String>,
     /// The text that the program was read from, which offers change; empty for none.
@@ -49,7 +51,7 @@ pub struct InspectRequest<'a> {
 impl InspectReport {
     /// Inspects the passes of a session. The session's position changes.
     pub fn new(session: &mut Session, request: InspectRequest<'_>) -> InspectReport {
-        let InspectRequest { kernel, stop, choices, source, is_measured } = request;
+        let InspectRequest { kernel, stop, analysis, mut choices, source, is_measured } = request;
         let is_wanted = |session: &Session, func: Func| {
             let func = &session.start().funcs[func];
             kernel.map_or(func.kind == FuncKind::Kernel, |name| func.name == name)
@@ -57,6 +59,21 @@ impl InspectReport {
         let funcs: Vec<Func> = session.start().funcs.keys().filter(|&func| is_wanted(session, func)).collect();
         let rewrites: Vec<usize> =
             (0..session.len()).filter(|&at| session.journal().events()[at].is_rewrite()).collect();
+        if let Some(analysis) = analysis {
+            let event_count = |stop: usize| {
+                stop.checked_sub(1).map_or(0, |last| rewrites.get(last).map_or(session.len(), |last| last + 1))
+            };
+            session.seek(stop.map_or(session.len(), event_count));
+            choices.insert(ANALYSIS.into(), analysis.into());
+            let request = Request { choices, moment: None };
+            let inspected = funcs.iter().map(|&func| PassInspection {
+                pass: analysis.into(),
+                function: session.start().funcs[func].name.clone(),
+                stop: rewrites.partition_point(|&event| event < session.done()),
+                inspection: session.inspect_analysis(func, &request, source),
+            });
+            return InspectReport { inspections: inspected.collect() };
+        }
         let passes = 0..session.reports().len();
         let places: Vec<(usize, usize, Func)> = match stop {
             Some(stop) => {
@@ -82,7 +99,7 @@ impl InspectReport {
             let surroundings = Surroundings { source, is_measured, ..Surroundings::none(passes.clone()) };
             let Some(inspection) = session.inspect(pass, func, &request, surroundings) else { continue };
             inspections.push(PassInspection {
-                pass: session.reports()[pass].name,
+                pass: session.reports()[pass].name.into(),
                 function: session.start().funcs[func].name.clone(),
                 stop: rewrites.partition_point(|&event| event < done),
                 inspection,

@@ -43,7 +43,7 @@ pub struct ValueEvents {
 impl ValueEvents {
     /// The events of a function's value name graph.
     pub fn of_graph(module: &Module, func: Func, settings: &AnalysisSettings) -> ValueEvents {
-        let mut journal = new_journal("vng", func);
+        let mut journal = Journal::of_analysis("vng", func);
         let func = &module.funcs[func];
         let foundation = Foundation::compute(module, func, settings.vng_options());
         let graph = ValueNameGraph::build_traced(&foundation, &mut journal);
@@ -60,12 +60,4 @@ impl ValueEvents {
         let events = journal.value_events(0).enumerate().map(line).collect();
         ValueEvents { events, is_cut: !journal.has_room() }
     }
-}
-
-/// A journal for one analysis of a function.
-pub(super) fn new_journal(analysis: &str, func: Func) -> Journal {
-    let mut journal = Journal::new();
-    journal.begin_pass(analysis);
-    journal.enter(func);
-    journal
 }

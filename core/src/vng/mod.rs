@@ -6,6 +6,7 @@ mod components;
 mod definitions;
 mod demand;
 mod graph;
+pub mod inspect;
 mod memory;
 mod narration;
 mod record;

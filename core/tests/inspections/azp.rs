@@ -87,3 +87,34 @@ fn azp_says_why_there_is_no_candidate() {
     let mut instrumented = open("azp/figure-3.wir", "azp[instrument=on]", true);
     assert!(inspect(&mut instrumented, 0..0, 0, &Request::default()).is_none());
 }
+
+#[test]
+fn azp_charts_change_over_share_of_zero_warps() {
+    let mut session = open("azp/figure-3.wir", "azp", true);
+    let found = inspect(&mut session, 0..0, 0, &Request::default()).expect("azp comes next");
+    let [chart] = found.charts.as_slice() else { panic!("{:?}", found.charts) };
+    let best = row(&found, |row| row.is_chosen);
+    let figure = |name: &str, index: &str| {
+        let column = found.tables[0].columns.iter().position(|column| (&*column.name, &*column.index) == (name, index));
+        best.cells[column.expect("a column")].value.expect("a figure")
+    };
+    let [line, now] = chart.series.as_slice() else { panic!("{:?}", chart.series) };
+    let ends: Vec<(f64, f64)> = line.points.iter().map(|point| (point.x, point.y)).collect();
+    let if_zero = figure("T", "check") - (figure("T", "R") - figure("T", "S"));
+    assert_eq!(ends, [(0.0, figure("T", "check")), (100.0, if_zero)]);
+    assert!((now.points[0].y - figure("T", "δ")).abs() < 1e-9, "{now:?}");
+    let marks: Vec<&str> = chart.marks.iter().map(|mark| mark.label.as_str()).collect();
+    assert_eq!(marks, ["break-even", "now"]);
+    let even = chart.marks[0].at / 100.0;
+    assert!((line.points[0].y + even * (if_zero - line.points[0].y)).abs() < 1e-9);
+    assert!(
+        found.to_string().contains("\nBreak-even: Change for each warp (cycles) by Warps where all are zero (%)\n")
+    );
+}
+
+#[test]
+fn azp_charts_nothing_without_estimate() {
+    let mut unlicensed = open("azp/figure-3.wir", "azp", false);
+    let found = inspect(&mut unlicensed, 0..0, 0, &Request::default()).expect("azp comes next");
+    assert!(found.charts.is_empty());
+}

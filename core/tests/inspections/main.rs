@@ -1,5 +1,6 @@
 //! Inspections of passes at the positions of a session.
 
+mod analyses;
 mod azp;
 mod paths;
 mod questions;

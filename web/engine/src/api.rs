@@ -9,7 +9,7 @@ use warpscope_core::derive;
 use warpscope_core::ir::{Func, FuncKind, Function, Launch, Module};
 use warpscope_core::load::{self, Dialect};
 use warpscope_core::machine::Machine;
-use warpscope_core::pass::{PASSES, Size, Step, apply_knob, guard_loads, parse_pipeline};
+use warpscope_core::pass::{ANALYSES, PASSES, Size, Step, apply_knob, guard_loads, parse_pipeline};
 use warpscope_core::profile::{self, Profile};
 use warpscope_core::report::{self, InspectReport, InspectRequest, OptimizeReport, Wanted};
 use warpscope_core::session::{self, Session};
@@ -45,15 +45,26 @@ pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> 
     })
 }
 
-/// Runs passes over a program, and tells what they show.
+/// Runs passes over a program, and inspects them or the program after them.
 pub fn inspect(source: &str, options: &str) -> String {
     answer(options, |options: InspectOptions| {
-        let InspectOptions { stop, choices, optimize } = options;
+        let InspectOptions { stop, analysis, choices, optimize } = options;
         refuse_unknown(&optimize.unknown, &[INSPECT_OPTIONS, RUN_OPTIONS])?;
+        if let Some(name) = analysis.as_ref().filter(|name| !ANALYSES.iter().any(|analysis| analysis.name == **name)) {
+            let names = ANALYSES.map(|analysis| analysis.name).join(", ");
+            return Err(Failure::new(format!("no analysis `{name}`; there is {names}")));
+        }
         let (kernel, is_measured) = (optimize.kernel.clone(), optimize.profile == ProfileSource::Simulate);
         let choices = choices.iter().map(|(key, value)| (key.clone(), plain(value))).collect();
         let (mut session, _) = open(source, optimize, &mut || 0)?;
-        let request = InspectRequest { kernel: kernel.as_deref(), stop, choices, source, is_measured };
+        let request = InspectRequest {
+            kernel: kernel.as_deref(),
+            stop,
+            analysis: analysis.as_deref(),
+            choices,
+            source,
+            is_measured,
+        };
         Ok(InspectReport::new(&mut session, request))
     })
 }
@@ -157,6 +168,7 @@ struct OptimizeOptions {
 #[derive(Deserialize)]
 struct InspectOptions {
     stop: Option<usize>,
+    analysis: Option<String>,
     #[serde(default)]
     choices: BTreeMap<String, Value>,
     #[serde(flatten)]
@@ -195,7 +207,8 @@ pub(crate) struct RunOptions {
 /// The names of the options, for who mistypes one.
 pub(crate) const RUN_OPTIONS: &[&str] = &["launch", "machine", "seed", "set", "grid", "block", "warp", "fuel"];
 const OPTIMIZE_OPTIONS: &[&str] = &["from", "passes", "kernel", "knobs", "fastMath", "emit", "plainLoads", "profile"];
-const INSPECT_OPTIONS: &[&str] = &["from", "passes", "kernel", "knobs", "fastMath", "profile", "stop", "choices"];
+const INSPECT_OPTIONS: &[&str] =
+    &["from", "passes", "kernel", "knobs", "fastMath", "profile", "stop", "analysis", "choices"];
 const SIMULATE_OPTIONS: &[&str] = &["from", "kernel", "dump", "profile"];
 
 /// Source of the frequencies for profile-driven passes.
@@ -448,7 +461,7 @@ pub(crate) fn plain(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{optimize, parse, simulate};
+    use super::{inspect, optimize, parse, simulate};
     use serde_json::{Value, json};
 
     fn ask(answer: &str) -> Value {
@@ -478,6 +491,17 @@ mod tests {
         assert_eq!(answer["ok"]["passes"][0]["name"], "const-fold");
         assert!(answer["ok"]["text"].as_str().is_some_and(|text| text.starts_with("kernel k")), "{answer}");
         assert!(answer["ok"].get("launch").is_none(), "{answer}");
+    }
+
+    #[test]
+    fn an_analysis_is_inspected_in_place_of_passes() {
+        let answer = ask(&inspect(PROGRAM, r#"{"analysis":"vng","choices":{"vng.window":2,"vng.seeds":"all"}}"#));
+        let inspection = &answer["ok"]["inspections"][0];
+        assert_eq!((&inspection["pass"], &inspection["function"]), (&json!("vng"), &json!("k")), "{answer}");
+        let choices = inspection["choices"].as_array().cloned().unwrap_or_default();
+        assert!(choices.iter().any(|choice| choice["key"] == "vng.window" && choice["value"] == "2"), "{answer}");
+        let wrong = ask(&inspect(PROGRAM, r#"{"analysis":"gvn"}"#));
+        assert_eq!(wrong["error"]["message"], "no analysis `gvn`; there is vng, estimate");
     }
 
     #[test]

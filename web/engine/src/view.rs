@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use warpscope_core::inspect::{self, Inspection};
 use warpscope_core::ir::{Block, Func, Function, Module, WarpCounts};
-use warpscope_core::pass::{Step, Surroundings, parse_pipeline};
+use warpscope_core::pass::{ANALYSES_TITLE, Step, Surroundings, parse_pipeline};
 use warpscope_core::profile;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::text::LineIndex;
@@ -127,6 +127,7 @@ impl Opened {
         view.missed = missed.take(MOST_MISSED).map(|event| describe(session, event)).collect();
         let shown = inspections(session, &stop, kernel).into_iter();
         view.inspected = shown.map(|shown| inspected(session, &self.steps, &stop, shown)).collect();
+        view.inspected.push(InspectedPass { title: ANALYSES_TITLE.to_owned(), ..InspectedPass::default() });
         let after = Listing::new(session.module(), Some(kernel));
         session.seek(match scope {
             Scope::Rewrite => stop.rewrite.unwrap_or(stop.done),
@@ -174,6 +175,10 @@ impl Opened {
         let (session, kernel) = (self.session.as_mut()?, self.kernel?);
         let stop = Stop::find(session, &self.passes, asked.position);
         session.seek(stop.done);
+        let request = inspect::Request { choices: asked.choices.clone(), moment: asked.moment };
+        if asked.title == ANALYSES_TITLE {
+            return Some(session.inspect_analysis(kernel, &request, &asked.bench.source));
+        }
         let shown = inspections(session, &stop, kernel);
         let &(pass, func, _) = shown.iter().find(|(_, _, title)| *title == asked.title)?;
         // Another choice is about the same run.
@@ -186,7 +191,6 @@ impl Opened {
         };
         let (source, is_measured) = (asked.bench.source.as_str(), asked.bench.measured.is_some());
         let surroundings = Surroundings { passes: stop.passes, source, is_measured, count_warps: &count };
-        let request = inspect::Request { choices: asked.choices.clone(), moment: asked.moment };
         session.inspect(pass, func, &request, surroundings)
     }
 }

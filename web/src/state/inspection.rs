@@ -113,9 +113,12 @@ impl Lab {
         let inspection = self.inspection().cloned();
         let choices = inspection.as_ref().map_or(&[][..], |inspection| &inspection.choices);
         if let Some(place) = choices.iter().position(|choice| choice.key == key) {
-            // Later choices depend on it, and on the first all that happens.
-            choices[place + 1..].iter().for_each(|later| _ = self.choices.remove(&later.key));
-            if place == 0 {
+            if !choices[place].is_setting {
+                // Later choices depend on it, and on the first all that happens.
+                let later = choices[place + 1..].iter().filter(|later| !later.is_setting);
+                later.for_each(|later| _ = self.choices.remove(&later.key));
+            }
+            if place == 0 || choices[place].is_setting {
                 (self.moment_at, self.asking) = (None, false);
             }
         }
@@ -148,6 +151,12 @@ impl Lab {
                 self.choose(&choice.key, &value);
             }
         }
+    }
+
+    /// Whether a choice of the last inspection is a setting.
+    pub(super) fn is_setting(&self, key: &str) -> bool {
+        let choices = self.inspected.iter().flat_map(|answered| &answered.inspection.choices);
+        choices.into_iter().any(|choice| choice.is_setting && choice.key == key)
     }
 
     /// Whether a person has entered other numbers.

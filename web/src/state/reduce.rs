@@ -183,9 +183,9 @@ impl Reducible for Lab {
         if !says_moment && (lab.bench != self.bench || lab.position != self.position) {
             lab.moment_at = None;
         }
-        // Another program has its own choices.
+        // Another program has its own choices; settings stay.
         if lab.bench != self.bench || lab.position != self.position {
-            lab.choices.clear();
+            lab.choices.retain(|key, _| self.is_setting(key));
         }
         // From now on the view belongs to another bench, and nothing may be run that mixes the two.
         if lab.bench != self.bench

@@ -349,6 +349,34 @@ fn an_inspection_is_asked_for_while_it_is_looked_at_and_each_program_has_its_own
 }
 
 #[test]
+fn settings_stay_beside_other_choices_and_at_other_positions() {
+    let mut lab = Lab::new();
+    lab.bench.pipeline = pipeline(&[("dce", true)]);
+    let position = at(1, 1);
+    lab.position = position;
+    let shown = InspectedPass { title: "Value flow".to_owned(), ..InspectedPass::default() };
+    lab.view = Some(Rc::new(View { inspected: vec![shown], position, ..view(&[2]) }));
+    let lab = Rc::new(lab).reduce(Action::Sheet(Sheet::Inspected("Value flow".to_owned())));
+    let choice = |key: &str, value: &str, is_setting| inspect::Choice {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        is_setting,
+        ..inspect::Choice::default()
+    };
+    let choices = vec![choice("value", "v1", false), choice("window", "3", true), choice("seeds", "loads", true)];
+    let told = inspect::Inspection { choices, ..inspect::Inspection::new("Value flow") };
+    let asked = lab.inspect().expect("somebody looks");
+    let lab =
+        lab.reduce(Action::Answered(Box::new(Request::Inspect(asked)), Response::Inspected(Some(Box::new(told)))));
+    let choose = |lab: Rc<Lab>, key: &str, value: &str| lab.reduce(Action::Choose(key.to_owned(), value.to_owned()));
+    let lab = choose(choose(choose(lab, "seeds", "all"), "window", "2"), "value", "v7");
+    let chosen = |lab: &Lab| lab.choices.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>();
+    assert_eq!(chosen(&lab), ["seeds=all", "value=v7", "window=2"]);
+    let next = lab.reduce(Action::Travel(Travel::Forward));
+    assert_eq!(chosen(&next), ["seeds=all", "window=2"]);
+}
+
+#[test]
 fn moments_of_an_inspection_lead_to_the_change() {
     let mut lab = Lab::new();
     lab.bench.pipeline = pipeline(&[("pde", true)]);

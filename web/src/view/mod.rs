@@ -18,6 +18,7 @@ mod opening;
 mod order;
 mod passes;
 mod results;
+mod scale;
 mod sight;
 mod simulator;
 mod source;

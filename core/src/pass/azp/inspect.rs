@@ -20,7 +20,8 @@ use super::remarks::listed;
 use super::survey::{Effect, Opportunity, Survey, Surveyed, survey};
 use crate::compact_sort::CompactSort;
 use crate::inspect::{
-    Anchor, Cell, Column, ColumnKind, Inspection, Key, Look, Mark, Note, Request, Row, Table, Verdict,
+    Anchor, Axis, AxisMark, Cell, Chart, Column, ColumnKind, Inspection, Key, Look, Mark, Note, Point, Request, Row,
+    Series, SeriesKind, Table, Verdict,
 };
 use crate::ir::{Function, Inst};
 use crate::journal::Event;
@@ -99,6 +100,8 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
     let func = position.function();
     let rows = candidates.iter().take(MOST_CANDIDATES);
     let rows = rows.map(|candidate| row(func, candidate, best, chosen)).collect();
+    let charted = candidates.iter().find(|candidate| Some(candidate.number) == chosen);
+    let charted = charted.and_then(|candidate| candidate.estimate.as_ref());
     let licence = Note { sentence: LICENCE.into(), ..Note::default() };
     Some(Inspection {
         lead: lead(func, &candidates, has_profile, best, round),
@@ -111,6 +114,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
             empty: "there is none".into(),
             choice: CANDIDATE.into(),
         }]),
+        charts: charted.map(break_even).into_iter().collect(),
         legend: effect.as_ref().map(legend).unwrap_or_default(),
         marks: effect.as_ref().map(marks).unwrap_or_default(),
         notes: (settings.fast_math && !candidates.is_empty()).then_some(licence).into_iter().collect(),
@@ -208,6 +212,26 @@ fn figures(it: &Opportunity) -> Vec<Cell> {
         count(it.memory_killed),
         count(it.blocks()),
     ])
+}
+
+/// Cycles that a warp takes more or less, by the share of warps for which the registers are zero.
+fn break_even(it: &Opportunity) -> Chart {
+    let change = |share: f64| it.t_check - share / 100.0 * (it.t_region - it.t_special);
+    let now = it.probability * 100.0;
+    let even = it.t_check / (it.t_region - it.t_special) * 100.0;
+    let even = (0.0..=100.0).contains(&even).then(|| AxisMark { at: even, label: "break-even".into() });
+    let series = |name: &str, kind, points: &[Point]| Series { name: name.into(), kind, points: points.to_vec() };
+    let end = |share: f64| Point::at(share, change(share));
+    Chart {
+        name: "Break-even".into(),
+        across: Axis::numbers("Warps where all are zero", "%"),
+        up: Axis::numbers("Change for each warp", "cycles"),
+        series: Vec::from([
+            series("T_δ", SeriesKind::Line, &[end(0.0), end(100.0)]),
+            series("now", SeriesKind::Points, &[Point { label: "P_ind".into(), ..end(now) }]),
+        ]),
+        marks: even.into_iter().chain([AxisMark { at: now, label: "now".into() }]).collect(),
+    }
 }
 
 /// `72.9 %`, `80 %`.

@@ -1,5 +1,7 @@
 //! Counts of lanes along a function's edges.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -31,6 +33,49 @@ pub enum CountsError {
     SeveralWaysOn(Block),
     /// The executed paths have too many nodes.
     TooManyNodes,
+}
+
+impl CountsError {
+    /// The message about a function's profile.
+    pub fn message(&self, func: &Function) -> String {
+        let label = |block: &Block| &func.blocks[*block].name;
+        let name = &func.name;
+        match self {
+            CountsError::NoProfile if func.block_order().nth(1).is_none() => format!(
+                "`{name}` has one block, which an edge profile does not count: declare `profile path {{ a: 10 }}` and use \
+                 `estimate.from=paths`"
+            ),
+            CountsError::NoProfile => format!(
+                "`{name}` has no edge profile: declare `profile edge {{ a -> b: 10 }}`, or measure with `--profile \
+                 simulate`"
+            ),
+            CountsError::NoPaths => format!(
+                "`{name}` has no path profile: declare `profile path {{ a b: 10 }}`, or measure with `--profile simulate`"
+            ),
+            CountsError::Unbalanced { block, entered, left } => format!(
+                "the profile of `{name}` is not one of whole runs: `{}` is entered {entered} times and left {left} times",
+                label(block)
+            ),
+            CountsError::NoAcyclicPath(path) => {
+                let labels: Vec<&str> = path.iter().map(|block| label(block).as_str()).collect();
+                format!("the path profile of `{name}` has `{}`, which is no acyclic path of it", labels.join(" "))
+            }
+            CountsError::PathsDisagree { from, to, paths, edge } => format!(
+                "the profiles of `{name}` disagree: paths take `{} -> {}` {paths} times, its count is {edge}",
+                label(from),
+                label(to)
+            ),
+            CountsError::SeveralWaysOn(block) => format!(
+                "the path profile of `{name}` does not say how paths go on from `{}`, which has several ways back: declare \
+                 an edge profile as well",
+                label(block)
+            ),
+            CountsError::TooManyNodes => format!("the executed paths of `{name}` have more than 2^20 nodes: use edges"),
+            CountsError::TooLarge(block) => {
+                format!("the profile of `{name}` has counts above 2^56 at `{}`", label(block))
+            }
+        }
+    }
 }
 
 /// Lanes along each edge, in whole runs.
@@ -143,4 +188,22 @@ fn through(cfg: &Cfg, edges: &[u64], block: Block) -> Result<(u64, u64), CountsE
         add(&mut left, edges[edge.index()], block)?;
     }
     Ok((entered, left))
+}
+
+impl EdgeCounts {
+    /// Counts of edges, by their numbers, that need not be of whole runs: a block is executed as often as it is entered
+    /// or left, whatever is more.
+    pub fn of_edges(cfg: &Cfg, mut edges: Vec<u64>) -> EdgeCounts {
+        edges.iter_mut().for_each(|count| *count = (*count).min(MAX_COUNT));
+        let sum = |edge: &Edge| edges[edge.as_u32() as usize];
+        let (mut blocks, mut runs) = (vec![0; cfg.block_count()], vec![0; cfg.block_count()]);
+        for &block in cfg.reverse_postorder() {
+            let entered = cfg.in_edges(block).iter().map(sum).fold(0, u64::saturating_add);
+            let left = cfg.out_edges(block).map(|edge| sum(&edge)).fold(0, u64::saturating_add);
+            let at = block.as_u32() as usize;
+            blocks[at] = entered.max(left);
+            runs[at] = if cfg.is_entry(block) { left.saturating_sub(entered) } else { 0 };
+        }
+        EdgeCounts { edges, blocks, runs }
+    }
 }

@@ -14,6 +14,7 @@ mod exact;
 mod executed_paths;
 mod expected;
 mod flags;
+pub mod inspect;
 mod network;
 mod path_graph;
 mod pre;

@@ -3,14 +3,13 @@
 use warpscope_engine::message::Counts;
 use yew::{Html, html};
 
+use super::super::scale::Scale;
 use super::Figure;
 use crate::state::{POINTS, divergence};
 
 /// Size of the drawing, and of its free borders: left, top, right, bottom.
 const SIZE: (f64, f64) = (360.0, 190.0);
 const BORDER: (f64, f64, f64, f64) = (66.0, 12.0, 14.0, 30.0);
-/// Steps of the upright axis.
-const MOST_STEPS: f64 = 4.0;
 
 /// A line.
 pub struct Series {
@@ -28,7 +27,7 @@ pub fn chart(figure: Figure, series: &[Series], at: usize) -> Html {
         series.counts.iter().map(|counts| figure.of(counts.as_ref()?)).collect()
     };
     let lines: Vec<Vec<Option<f64>>> = series.iter().map(values).collect();
-    let Some(axis) = Axis::new(lines.iter().flatten().flatten().copied(), figure.smallest_step()) else {
+    let Some(axis) = Scale::new(lines.iter().flatten().flatten().copied(), figure.smallest_step()) else {
         return html! { <figure class="chart"><figcaption>{ figure.name() }</figcaption><p class="note">{ if series.iter().all(|series| series.has_run) { "No run came to an end." } else { "Running…" } }</p></figure> };
     };
     let x = |point: usize| BORDER.0 + divergence(point) * (SIZE.0 - BORDER.0 - BORDER.2);
@@ -95,62 +94,4 @@ fn mark(index: usize, x: f64, y: f64) -> Html {
         _ => "M-3.500-1.200h2.300v-2.300h2.400v2.300h2.300v2.400h-2.300v2.300h-2.400v-2.300h-2.300z",
     };
     html! { <path d={path} transform={format!("translate({x:.1} {y:.1})")} /> }
-}
-
-/// An upright axis that begins and ends at round numbers.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Axis {
-    low: f64,
-    step: f64,
-    ticks: usize,
-}
-
-impl Axis {
-    /// The axis for what occurs, with steps no smaller than that, a power of ten; none if nothing does.
-    fn new(values: impl Iterator<Item = f64>, smallest_step: f64) -> Option<Axis> {
-        let (low, high) =
-            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
-        if low > high {
-            return None;
-        }
-        // A tenth around a line that is level, and something around one at zero.
-        let room = (high - low).max(high.abs() * 0.1).max(0.01);
-        // 1, 2 or 5 times a power of ten, the first of which a few steps are enough. Logarithms would cost kilobytes.
-        let mut step = smallest_step;
-        for times in [2.0, 2.5, 2.0].into_iter().cycle() {
-            if room / step <= MOST_STEPS {
-                break;
-            }
-            step *= times;
-        }
-        let first = (low / step).floor();
-        let ticks = ((high / step).ceil() - first).max(1.0) as usize;
-        Some(Axis { low: first * step, step, ticks })
-    }
-
-    fn high(self) -> f64 {
-        self.low + self.step * self.ticks as f64
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Axis;
-
-    #[test]
-    fn the_axis_begins_and_ends_at_round_numbers_around_what_occurs() {
-        let axis =
-            |values: &[f64]| Axis::new(values.iter().copied(), 0.001).map(|axis| (axis.low, axis.high(), axis.ticks));
-        assert_eq!(axis(&[]), None);
-        assert_eq!(axis(&[1_701.0, 2_646.0]), Some((1_500.0, 3_000.0, 3)));
-        assert_eq!(axis(&[17.0, 49.0]), Some((10.0, 50.0, 4)));
-        let (low, high, ticks) = axis(&[0.65, 1.0]).unwrap();
-        assert!((low - 0.6).abs() < 1e-9 && (high - 1.0).abs() < 1e-9 && ticks == 4);
-        let counts = Axis::new([1.0, 2.0].into_iter(), 1.0).unwrap();
-        assert_eq!((counts.low, counts.step, counts.ticks), (1.0, 1.0, 1));
-        let (low, high, _) = axis(&[0.0]).unwrap();
-        assert!(low == 0.0 && high > 0.0);
-        let (low, high, _) = axis(&[500.0, 500.0]).unwrap();
-        assert!(low <= 500.0 && high > 500.0 || low < 500.0 && high >= 500.0);
-    }
 }

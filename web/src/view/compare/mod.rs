@@ -1,7 +1,7 @@
 //! Several pipelines on one program, side by side: what each makes of the graph, and its figures as lanes disagree more
 //! and more; with a pass that predicts what it gains, a map of that over zeros and divergence.
 
-mod chart;
+pub mod chart;
 mod map;
 mod small;
 

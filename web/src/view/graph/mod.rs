@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use gloo::events::{EventListener, EventListenerOptions};
 use warpscope_engine::message;
-use warpscope_engine::message::inspect::Inspection;
+use warpscope_engine::message::inspect::{Anchor, Inspection};
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, WheelEvent};
 use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_mut_ref, use_node_ref, use_state};
@@ -92,8 +92,13 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     let forest = inspected.as_ref().and_then(|told| told.0.graphs.first());
     let forest = forest.map(|graph| if is_large { Forest::of_open(graph) } else { Forest::new(graph) });
     let forest_width = forest.as_ref().map_or(0.0, Forest::width);
-    let told = inspected.clone().filter(|told| told.0.timeline.is_some());
-    let moving = told.clone().zip(lab.moment()).map(|(told, (at, _))| (told, at));
+    let is_placed = |told: &Inspection| told.timeline.is_some() || has_marks(told);
+    let told = inspected.clone().filter(|told| is_placed(&told.0));
+    let moment = |told: &Inspection| match &told.timeline {
+        Some(_) => lab.moment().map(|(at, _)| at),
+        None => Some(0),
+    };
+    let moving = told.and_then(|told| Some((moment(&told.0)?, told))).map(|(at, told)| (told, at));
     let (tokens, way): (Vec<_>, Vec<_>) = moving.into_iter().partition(|(told, _)| has_tokens(&told.0));
     let way = way.into_iter().find(|(told, _)| has_marks(&told.0));
     let told = way.as_ref().map(|(told, _)| told.clone());
@@ -281,10 +286,12 @@ fn has_tokens(told: &Inspection) -> bool {
     told.timeline.as_ref().is_some_and(|timeline| !timeline.kinds.is_empty())
 }
 
-/// Whether there are strands, or moments that mark what they are about.
+/// Whether there are strands, marks of places, or moments that mark what they are about.
 fn has_marks(told: &Inspection) -> bool {
     let moments = told.timeline.iter().flat_map(|timeline| timeline.start.iter().chain(&timeline.moments));
-    !told.strands.is_empty() || moments.into_iter().any(|moment| !moment.marks.is_empty())
+    let has_places = || told.marks.iter().any(|mark| !matches!(mark.anchor, Anchor::Inst(_) | Anchor::Before(_)));
+    let has_moments = moments.into_iter().any(|moment| !moment.marks.is_empty());
+    !told.strands.is_empty() || has_moments || told.timeline.is_none() && has_places()
 }
 
 /// Places of the blocks: as before if nothing has another size or leads elsewhere, otherwise as near to it as possible.

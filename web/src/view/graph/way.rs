@@ -1,5 +1,7 @@
-//! The moments of what a pass shows, on the graph: what has been passed so far, where something is inserted, and where it is
-//! removed.
+//! The moments of an inspection on the graph: what has been passed so far, where something is inserted, and where it is
+//! removed. An inspection without moments has marks that are always there.
+
+use std::cell::RefCell;
 
 use warpscope_engine::message::inspect::{Anchor, Inspection, Look, Mark};
 use warpscope_engine::message::{Graph, GraphBlock, View};
@@ -15,6 +17,10 @@ use crate::layout::{Placement, Rect};
 pub const ROOM: f64 = 36.0;
 /// Width of a character of a label.
 const CHARACTER: f64 = 7.3;
+/// Height of a line of labels.
+const LINE: f64 = 14.0;
+/// Lines that a label goes down where another one is in its place.
+const MOST_SHIFTS: u8 = 5;
 /// Characters of a label beside a block.
 const MOST_CHARACTERS: usize = 26;
 
@@ -27,7 +33,7 @@ pub struct WayProps {
     pub placement: Shared<Placement>,
     /// The inspection that the moments are of.
     pub told: Shared<Inspection>,
-    /// The moment that is shown.
+    /// The moment that is shown; 0 without a timeline.
     pub moment: usize,
     /// The edges, which are below the strands; otherwise what is above the blocks.
     pub is_ground: bool,
@@ -36,10 +42,12 @@ pub struct WayProps {
 /// Marks at a place.
 #[derive(Clone, Default)]
 struct Sign<'a> {
-    label: Option<&'a str>,
+    labels: Vec<&'a str>,
     is_removed: bool,
     /// Predicates that become true or false there.
     causes: Vec<&'a str>,
+    /// The moment of its last mark.
+    at: usize,
     is_new: bool,
 }
 
@@ -51,9 +59,12 @@ pub fn Way(WayProps { view, placement, told, moment, is_ground }: &WayProps) -> 
     let (last, was_step) = *course.borrow();
     let is_step = if last == *moment { was_step } else { last.wrapping_add(1) == *moment };
     *course.borrow_mut() = (*moment, is_step);
-    let Some(timeline) = &told.0.timeline else { return Html::default() };
-    let map = Map { graph: &view.0.graph, placement: &placement.0 };
-    let marks: Vec<(usize, &Mark)> = timeline.marks_at(*moment).collect();
+    let map = Map { graph: &view.0.graph, placement: &placement.0, taken: RefCell::default() };
+    // Marks without a timeline are always there.
+    let marks: Vec<(usize, &Mark)> = match &told.0.timeline {
+        Some(timeline) => timeline.marks_at(*moment).collect(),
+        None => told.0.marks.iter().map(|mark| (usize::MAX, mark)).collect(),
+    };
     let is_edge = |mark: &Mark| matches!(mark.anchor, Anchor::Edge(..));
     let wet = marks.iter().filter(|(_, mark)| is_edge(mark) == *is_ground);
     let signs = if *is_ground { Vec::new() } else { signs(&marks, *moment) };
@@ -76,13 +87,16 @@ fn signs<'a>(marks: &[(usize, &'a Mark)], moment: usize) -> Vec<(&'a Anchor, Sig
             signs.push((&mark.anchor, Sign::default()));
             signs.len() - 1
         });
+        let last = Some(signs[place].1.at).filter(|_| !signs[place].1.labels.is_empty());
         let sign = &mut signs[place].1;
         match mark.look {
-            Look::New => sign.label = Some(&mark.text),
+            // Those of one moment are below each other.
+            Look::New if last == Some(*at) => sign.labels.push(&mark.text),
+            Look::New => sign.labels = vec![&mark.text],
             Look::Removed => sign.is_removed = true,
             _ => sign.causes.push(&mark.text),
         }
-        sign.is_new = *at == moment;
+        (sign.at, sign.is_new) = (*at, *at == moment);
     }
     signs
 }
@@ -91,6 +105,8 @@ fn signs<'a>(marks: &[(usize, &'a Mark)], moment: usize) -> Vec<(&'a Anchor, Sig
 struct Map<'a> {
     graph: &'a Graph,
     placement: &'a Placement,
+    /// Places of texts that are drawn already.
+    taken: RefCell<Vec<Rect>>,
 }
 
 impl Map<'_> {
@@ -165,10 +181,10 @@ impl Map<'_> {
             _ => return None,
         };
         let removed = if sign.is_removed { " ×" } else { "" };
-        let label = sign.label.map(|label| shortened(label, MOST_CHARACTERS) + removed);
+        let labels = sign.labels.iter().map(|label| shortened(label, MOST_CHARACTERS) + removed);
         let class =
             format!("sign{}{}", if sign.is_removed { " removed" } else { "" }, if sign.is_new { " new" } else { "" });
-        let texts: Vec<(&str, String)> = (label.into_iter().map(|label| ("", label)))
+        let texts: Vec<(&str, String)> = (labels.map(|label| ("", label)))
             .chain(sign.causes.iter().map(|text| ("sets", (*text).to_owned())))
             .collect();
         let side = self.side((left, right, y), &texts);
@@ -177,9 +193,16 @@ impl Map<'_> {
             Side::Left => (left - 10.0, "end"),
             Side::Named { right, .. } => (right, "end"),
         };
+        let (width, height) = size(&texts);
+        let place =
+            |shift: f64| Rect { x: if end == "start" { x } else { x - width }, y: y - 8.0 + shift, width, height };
+        let is_taken = |place: &Rect| self.taken.borrow().iter().any(|taken| taken.overlaps(place));
+        let shift = (0..MOST_SHIFTS).map(|lines| f64::from(lines) * LINE).find(|&shift| !is_taken(&place(shift)));
+        let shift = shift.unwrap_or(0.0);
+        self.taken.borrow_mut().push(place(shift));
         let line = |place: usize| match side {
-            Side::Named { y, .. } => y - 14.0 * (texts.len() - 1 - place) as f64,
-            Side::Right | Side::Left => y + 4.0 + 14.0 * place as f64,
+            Side::Named { y, .. } => y - LINE * (texts.len() - 1 - place) as f64,
+            Side::Right | Side::Left => y + 4.0 + shift + LINE * place as f64,
         };
         Some(html! {
             <g {class} key={format!("{anchor:?}")}>
@@ -194,14 +217,13 @@ impl Map<'_> {
     /// The side with room for the texts of a line: its right, its left, or after its block's name, with what does not
     /// fit there above it.
     fn side(&self, (left, right, y): (f64, f64, f64), texts: &[(&str, String)]) -> Side {
-        let characters = texts.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
-        let width = characters as f64 * CHARACTER + 4.0;
-        let height = 14.0 * texts.len() as f64 + 2.0;
+        let (width, height) = size(texts);
         let beside = |x: f64| Rect { x, y: y - 8.0, width, height };
         let blocks = || self.placement.blocks.values();
         let is_free = |wanted: &Rect| {
             let is_inside = wanted.x >= -MARGIN && wanted.x + width <= self.placement.width + ROOM + MARGIN;
-            is_inside && !blocks().any(|block| block.overlaps(wanted))
+            let is_taken = || self.taken.borrow().iter().any(|taken| taken.overlaps(wanted));
+            is_inside && !blocks().any(|block| block.overlaps(wanted)) && !is_taken()
         };
         let is_its = |block: &Rect| block.x == left && (block.y..=block.y + block.height).contains(&y);
         let named = || {
@@ -224,6 +246,12 @@ impl Map<'_> {
             named().unwrap_or(Side::Right)
         }
     }
+}
+
+/// Width and height of texts below each other.
+fn size(texts: &[(&str, String)]) -> (f64, f64) {
+    let characters = texts.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+    (characters as f64 * CHARACTER + 4.0, LINE * texts.len() as f64 + 2.0)
 }
 
 /// The side of a line that its texts are on.

@@ -8,6 +8,28 @@ use super::table::help;
 use crate::dom;
 use crate::state::Action;
 
+/// The settings, each a small list, in a part that opens.
+pub fn settings(told: &Inspection, act: &Callback<Action>) -> Html {
+    let settings: Vec<&Choice> = told.choices.iter().filter(|choice| choice.is_setting).collect();
+    if settings.is_empty() {
+        return Html::default();
+    }
+    let summary: Vec<String> =
+        settings.iter().map(|choice| format!("{} {}", choice.label, value_label(choice))).collect();
+    html! {
+        <details class="inspected-settings" data-testid="inspected-settings">
+            <summary>{ "Settings" }<small>{ summary.join(" · ") }</small></summary>
+            <div>{ for settings.into_iter().map(|choice| html! { <div title={choice.help.clone()}>{ menu(choice, act) }</div> }) }</div>
+        </details>
+    }
+}
+
+/// The label of the value in use.
+fn value_label(choice: &Choice) -> &str {
+    let option = choice.options.iter().find(|option| option.value == choice.value);
+    option.map_or(&choice.value, |option| &option.label)
+}
+
 /// A choice, the `place`-th of what is shown.
 pub fn choice(choice: &Choice, place: usize, told: &Inspection, act: &Callback<Action>) -> Html {
     let is_last = place + 1 == told.choices.len();

@@ -1,8 +1,11 @@
 //! An inspection of a pass, whatever pass it is: moments, a sentence, choices, tables with verdicts, the meanings of the
 //! marks. The chosen row is marked on graph and text.
 
+mod bounds;
+mod chart;
 mod choices;
 mod marks;
+mod network;
 mod table;
 mod tree;
 
@@ -18,8 +21,10 @@ use super::{PaneProps, Shared, Snapshot, on, thousands};
 use crate::dom;
 use crate::state::{Action, Lab};
 
+use chart::chart;
 use choices::choice;
 pub use marks::LineMarks;
+use network::FlowNetwork;
 use table::InspectedTable;
 pub use table::STRANDS;
 use tree::TokenTree;
@@ -58,12 +63,16 @@ pub fn Inspection(PaneProps { lab, act }: &PaneProps) -> Html {
             if has_tokens {
                 <TokenTree told={shared.clone()} lab={lab.clone()} act={act.clone()} />
             }
-            if !has_tokens || !told.tables.is_empty() || !told.choices.is_empty() {
+            if !has_tokens || !told.tables.is_empty() || !told.choices.is_empty() || !told.charts.is_empty() || !told.networks.is_empty() {
                 <div class="pane-body scroll" ref={place} tabindex="0" role="region" aria-label={format!("{}; up and down go from row to row", told.title)}>
-                    if !told.choices.is_empty() {
-                        <div class="inspected-part">{ for told.choices.iter().enumerate().map(|(place, shown)| choice(shown, place, told, act)) }</div>
+                    if told.choices.iter().any(|shown| !shown.is_setting) {
+                        <div class="inspected-part">{ for told.choices.iter().enumerate().filter(|(_, shown)| !shown.is_setting).map(|(place, shown)| choice(shown, place, told, act)) }</div>
                     }
-                    { for (0..told.tables.len()).map(|place| html! { <InspectedTable key={place} told={shared.clone()} {place} lab={lab.clone()} act={act.clone()} /> }) }
+                    { choices::settings(told, act) }
+                    // Each kind has its own list: parts that a person has opened stay open when others come.
+                    <>{ for (0..told.tables.len()).map(|place| html! { <InspectedTable key={place} told={shared.clone()} {place} lab={lab.clone()} act={act.clone()} /> }) }</>
+                    <>{ for told.charts.iter().map(chart) }</>
+                    <>{ for (0..told.networks.len()).map(|place| html! { <FlowNetwork key={place} told={shared.clone()} {place} /> }) }</>
                     if lab.has_entries() { { entered(lab, told, act) } }
                     if !told.notes.is_empty() { <div class="inspected-part">{ for told.notes.iter().map(note) }</div> }
                 </div>

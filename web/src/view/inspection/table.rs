@@ -10,6 +10,7 @@ use yew::{Callback, Event, Html, KeyboardEvent, component, html, use_state_eq};
 
 use super::super::change::with_code;
 use super::super::{Shared, Snapshot, on, thousands};
+use super::bounds;
 use crate::dom;
 use crate::state::{Action, Lab, Pane, Selection};
 
@@ -61,6 +62,7 @@ pub fn InspectedTable(Props { told, place, lab, act }: &Props) -> Html {
     let kind = match () {
         () if table.has_strands() => "compact",
         () if table.rows.iter().any(|row| row.verdict.is_some()) => "judged",
+        () if table.rows.iter().any(|row| row.is_part) => "listed parts",
         () => "listed",
     };
     html! {
@@ -171,6 +173,7 @@ fn class_of(column: &Column) -> &'static str {
         ColumnKind::Number => "number",
         ColumnKind::Flag => "flag",
         ColumnKind::Path => "path",
+        ColumnKind::Bounds => "bounded",
     }
 }
 
@@ -252,13 +255,13 @@ impl RowDrawing<'_> {
             (false, Some(_)) => format!("Show moment {name}"),
             (false, None) => format!("Show where {name} is"),
         };
-        let cells = row.cells.iter().zip(&table.columns).skip(1);
+        let cells = row.cells.iter().zip(&table.columns).enumerate().skip(1);
         let pressed = (row.is_choosable || row.moment.is_none()).then(|| (is_chosen || is_selected).to_string());
         html! {
             <tbody key={row.key.clone()} class={format!("look-{}{states}", row.look.name())} onclick={of_row} {onkeydown}
                 data-testid={format!("row-{}", row.key)} data-reached={(self.is_reached && stands_out(row) && row.moment.is_none()).then_some("true")}>
                 <tr title={(!row.help.is_empty()).then(|| row.help.clone())}>
-                    <th scope="row">
+                    <th scope="row" class={row.is_part.then_some("part")}>
                         if is_button {
                             <button type="button" class="leader" id={row.is_choosable.then(|| button_id(&table.choice, &row.key))}
                                 aria-pressed={pressed} aria-current={is_now.then_some("step")}
@@ -270,7 +273,7 @@ impl RowDrawing<'_> {
                             { name }
                         }
                     </th>
-                    { for cells.map(|(cell, column)| html_cell(cell, column, act)) }
+                    { for cells.map(|(place, (cell, column))| html_cell(cell, column, table.scale_end(place), act)) }
                 </tr>
                 if let Some(verdict) = &row.verdict {
                     <tr class="verdict-row">
@@ -306,13 +309,20 @@ fn is_same_place(selected: Option<&Selection>, place: &Selection) -> bool {
     selected.is_some_and(|selected| (&selected.block, selected.inst) == (&place.block, place.inst))
 }
 
-fn html_cell(cell: &Cell, column: &Column, act: &Callback<Action>) -> Html {
+/// A cell, with the end of its column's scale.
+fn html_cell(cell: &Cell, column: &Column, end: f64, act: &Callback<Action>) -> Html {
     let class = class_of(column);
     let class = if cell.look == Look::Plain { class.to_owned() } else { format!("{class} look-{}", cell.look.name()) };
     let title = (!cell.help.is_empty()).then(|| cell.help.clone());
     html! {
         <td {class} {title}>
-            if let Some(entry) = &cell.entry { { number(cell, entry, act) } } else { { with_code(&cell.text) } }
+            if let Some(entry) = &cell.entry {
+                { number(cell, entry, act) }
+            } else if let Some(bounds) = &cell.bounds {
+                { bounds::drawn(bounds, &cell.text, end) }
+            } else {
+                { with_code(&cell.text) }
+            }
         </td>
     }
 }

@@ -15,7 +15,6 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::declare::declared_in;
 use super::words::plain_names;
 use super::{DecisionPoint, PATH, SetColumn};
 use crate::compact_sort::CompactSort;
@@ -23,6 +22,7 @@ use crate::inspect::{Anchor, Cell, Column, ColumnKind, Entry, Look, Note, Offer,
 use crate::ir::{Block, Function, Profile};
 use crate::pass::InspectedPosition;
 use crate::pass::support::path_guided::paths::{Path, executed_paths};
+use crate::profile::{TextProfile, declared_in};
 
 /// More paths are counted, not listed.
 const MOST_PATHS: usize = 200;
@@ -177,7 +177,9 @@ impl<'a> ListedPaths<'a> {
         let position = self.position;
         let start = position.start.funcs.get(position.func);
         let source = start
-            .and_then(|start| declared_in(position.surroundings.source, start, position.function(), &paths))
+            .and_then(|start| {
+                declared_in(position.surroundings.source, start, position.function(), TextProfile::Path, &paths)
+            })
             .map(|source| Offer { label: "Write them into the program".into(), source });
         source.into_iter().collect()
     }

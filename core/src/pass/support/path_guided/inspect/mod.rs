@@ -13,7 +13,6 @@
 //!
 //! Limit: [`MOST_STATEMENTS`] options.
 
-mod declare;
 mod list;
 pub(in crate::pass) mod points;
 pub(in crate::pass) mod words;
@@ -292,7 +291,7 @@ fn statement_choice(
         options,
         value,
         left_out: statements.len().saturating_sub(MOST_STATEMENTS),
-        result: None,
+        ..Choice::default()
     })
 }
 

@@ -1,4 +1,4 @@
-//! A `profile path` written into the text of a program.
+//! A `profile path` or `profile edge` written into the text of a program.
 //!
 //! ```text
 //! kernel k() {                   kernel k() {
@@ -18,16 +18,41 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::words::plain_names;
 use crate::ir::{Block, Function};
 use crate::text::parse;
 
-/// The source with these frequencies in the place of the `profile path` that a function has there. `func` is the
-/// function at hand, `start` the same as it was read.
-pub(super) fn declared_in(
+/// A profile that is written as text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TextProfile {
+    /// Paths, as their blocks.
+    Path,
+    /// Edges, as their two blocks.
+    Edge,
+}
+
+impl TextProfile {
+    const fn word(self) -> &'static str {
+        match self {
+            TextProfile::Path => "path",
+            TextProfile::Edge => "edge",
+        }
+    }
+
+    const fn separator(self) -> &'static str {
+        match self {
+            TextProfile::Path => " ",
+            TextProfile::Edge => " -> ",
+        }
+    }
+}
+
+/// The source with these frequencies in the place of the profile of that kind that a function has there. `func` is the
+/// function at a position, `start` the same function as it was read.
+pub fn declared_in(
     source: &str,
     start: &Function,
     func: &Function,
+    kind: TextProfile,
     paths: &[(&[Block], u64)],
 ) -> Option<String> {
     let names: BTreeMap<Block, &str> =
@@ -40,17 +65,18 @@ pub(super) fn declared_in(
         return None;
     }
     let line = |(blocks, frequency): &(&[Block], u64)| {
-        format!("        {}: {frequency}\n", plain_names(func, blocks.iter().copied()))
+        let names: Vec<&str> = blocks.iter().map(|&block| func.blocks[block].name.as_str()).collect();
+        format!("        {}: {frequency}\n", names.join(kind.separator()))
     };
     let lines: Vec<String> = paths.iter().map(line).collect();
-    let block = format!("    profile path {{\n{}    }}\n", lines.concat());
+    let block = format!("    profile {} {{\n{}    }}\n", kind.word(), lines.concat());
     let body = start.block_spans[start.entry_block()?].start as usize;
-    replaced_in(source, body, &block).filter(|text| !parse(text).has_errors())
+    replaced_in(source, body, kind, &block).filter(|text| !parse(text).has_errors())
 }
 
-/// Puts a block of text in the place of the `profile path` blocks of the kernel whose body is at an offset, or at the
-/// end of that.
-fn replaced_in(source: &str, body: usize, block: &str) -> Option<String> {
+/// Puts a block of text in the place of the profiles of that kind of the kernel whose body is at an offset, or at the end
+/// of that.
+fn replaced_in(source: &str, body: usize, kind: TextProfile, block: &str) -> Option<String> {
     let mut text = source.get(..body)?.to_owned();
     let (mut depth, mut at) = (1usize, None);
     let mut inside = false;
@@ -60,7 +86,7 @@ fn replaced_in(source: &str, body: usize, block: &str) -> Option<String> {
         let words: Vec<&str> = code.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
         let begins = depth == 1
             && words.first() == Some(&"profile")
-            && words.get(1).is_some_and(|word| word.starts_with("path"));
+            && words.get(1).is_some_and(|word| word.starts_with(kind.word()));
         inside |= begins;
         if begins && at.is_none() {
             at = Some(text.len());
@@ -86,7 +112,7 @@ fn replaced_in(source: &str, body: usize, block: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::replaced_in;
+    use super::{TextProfile, replaced_in};
     use alloc::format;
 
     #[test]
@@ -94,11 +120,26 @@ mod tests {
         let source = "kernel k() {\na:\n    ret // }\n    profile path {\n        a: 1\n    }\n}\nlaunch k {\n}\n";
         let at = source.find("a:").expect("a block");
         let new = "    profile path {\n        a: 2\n    }\n";
-        assert_eq!(replaced_in(source, at, new).as_deref(), Some(source.replace("a: 1", "a: 2").as_str()));
+        assert_eq!(
+            replaced_in(source, at, TextProfile::Path, new).as_deref(),
+            Some(source.replace("a: 1", "a: 2").as_str())
+        );
         let bare = "kernel k() {\na:\n    ret\n}\n";
-        assert_eq!(replaced_in(bare, at, new), Some(format!("kernel k() {{\na:\n    ret\n{new}}}\n")));
-        assert_eq!(replaced_in("kernel k() {\na:\n", at, new), None);
-        assert_eq!(replaced_in("ä", 1, new), None);
-        assert_eq!(replaced_in("}}", 0, new), None);
+        assert_eq!(
+            replaced_in(bare, at, TextProfile::Path, new),
+            Some(format!("kernel k() {{\na:\n    ret\n{new}}}\n"))
+        );
+        assert_eq!(replaced_in("kernel k() {\na:\n", at, TextProfile::Path, new), None);
+        assert_eq!(replaced_in("ä", 1, TextProfile::Path, new), None);
+        assert_eq!(replaced_in("}}", 0, TextProfile::Path, new), None);
+    }
+
+    #[test]
+    fn each_kind_of_profile_is_replaced_alone() {
+        let source = "kernel k() {\na:\n    ret\n    profile path {\n        a: 1\n    }\n    profile edge {\n        a -> a: 1\n    }\n}\n";
+        let at = source.find("a:").expect("a block");
+        let new = "    profile edge {\n        a -> a: 2\n    }\n";
+        let wanted = source.replace("a -> a: 1", "a -> a: 2");
+        assert_eq!(replaced_in(source, at, TextProfile::Edge, new), Some(wanted));
     }
 }

@@ -1,0 +1,103 @@
+// Inspections of analyses: values under many names, bounds of their reuse, flow networks, and counts that a hand enters.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { answered, checkAccessibility, eventually, inBothSchemes, openPage, pasteProgram, place, screenshot, useBrowser, waitForMistakes } from "./harness.mjs";
+
+useBrowser();
+
+/// A golden program of value name graphs, with its edge profile.
+const golden = (name) => readFileSync(new URL(`../../core/tests/golden/vng/${name}.wir`, import.meta.url), "utf8").split("// ----")[0];
+
+/// Opens the program, before any pass, with the inspection of analyses in sight.
+async function openValueFlow(page, program) {
+  await pasteProgram(page, program);
+  await waitForMistakes(page, "No mistakes");
+  await eventually("the pipeline has run", async () => (await place(page)).last > 0);
+  await page.getByTestId("transport").getByRole("button", { name: "First", exact: true }).click();
+  await eventually("the source is shown", async () => (await place(page)).at === 0);
+  await page.getByRole("tab", { name: "Value flow" }).click();
+  await page.getByTestId("values-table").waitFor();
+  await answered(page);
+}
+
+const lead = (page) => page.getByTestId("happened").innerText();
+
+test("bounds, region and network of a value, which entered counts move at once", async (t) => {
+  const page = await openPage(t);
+  await openValueFlow(page, golden("estimators"));
+  assert.match(await lead(page), /^60–95 of 230 executions reuse a value/);
+  const bounds = page.getByTestId("bounds-of-x[i]-table");
+  assert.deepEqual(
+    (await bounds.locator("tbody td.bounded").allInnerTexts()).map((text) => text.trim()),
+    ["40 of 230", "60–145 of 230", "40–125 of 230", "50–100 of 230", "60–100 of 230", "60–95 of 230"],
+  );
+  // One scale for the column: a tighter bar begins no further left and ends no further right.
+  const bars = await bounds.locator(".bounds .bar").evaluateAll((all) => all.slice(2).map((bar) => [parseFloat(bar.style.left), parseFloat(bar.style.left) + parseFloat(bar.style.width)]));
+  bars.slice(1).forEach(([left, right], at) => assert.ok(left >= bars[at][0] && right <= bars[at][1] + 1e-9, `${bars}`));
+  assert.equal(await page.getByTestId("inspected-chart").locator(".interval").count(), 5);
+  assert.equal(await page.getByTestId("network").count(), 4);
+  const drawing = page.getByTestId("network").first().getByRole("img");
+  assert.match(await drawing.getAttribute("aria-label"), /flow \d+; \d+ edges, \d+ saturated, \d+ in the cut/);
+  assert.ok((await page.locator(".flow-sign .across").count()) > 0 && (await page.locator(".flow-sign .full").count()) > 0);
+  // The graph has the region, its border with counts, and the threads.
+  assert.equal(await page.locator(".way .flood").count(), 4);
+  assert.match((await page.locator(".sign text").allTextContents()).join(" "), /En\+ 45/);
+  assert.ok((await page.locator(".strands .strand").count()) > 0);
+  await screenshot(page, "value-flow-estimators");
+
+  const count = page.getByRole("spinbutton", { name: "Count of u0 → r3" });
+  await count.fill("20");
+  await count.press("Enter");
+  await eventually("the bounds move", async () => !/^60–95 of 230/.test(await lead(page)));
+  await eventually("it is no profile", async () => /no counts of whole runs: u0 is entered 30 times and left 40 times/.test((await page.getByTestId("inspection-note").allInnerTexts()).join("\n")));
+  await page.getByTestId("forget-entries").click();
+  await eventually("they are those of the program again", async () => /^60–95 of 230/.test(await lead(page)));
+});
+
+test("values and instructions are chosen in table, text and graph, and settings change names", async (t) => {
+  const page = await openPage(t);
+  await openValueFlow(page, golden("minimum"));
+  await page.getByTestId("inspected-settings").locator("summary").click();
+  await page.getByTestId("choice-analysis").selectOption("vng");
+  await eventually("names are shown", async () => /reuse their value on all paths/.test(await lead(page)));
+  const values = page.getByTestId("values-table");
+  const reuse = async () => (await values.locator("tbody tr").allInnerTexts()).join("\n");
+  assert.match(await reuse(), /● must/);
+  await page.getByTestId("choice-vng.window").selectOption("1");
+  await eventually("the window hides a name", async () => /◐ may/.test(await reuse()) && !/● must/.test(await reuse()));
+  await page.getByTestId("choice-vng.window").selectOption("2");
+  await eventually("it is back", async () => /● must/.test(await reuse()));
+
+  // A row of an instruction gives its threads, and a line of the graph chooses its row.
+  const rows = values.locator("tbody").filter({ hasText: "body.1" });
+  await rows.first().getByRole("button").click();
+  await eventually("the row is chosen", async () => (await rows.first().getByRole("button").getAttribute("aria-pressed")) === "true");
+  await answered(page);
+  assert.match(await page.getByTestId("threads-table").innerText(), /val\[m\]/);
+  await page.locator(".block text", { hasText: "x = ld.global.s32 val[i]" }).first().click();
+  const other = values.locator("tbody").filter({ hasText: "body.0" }).first();
+  await eventually("its row is chosen", async () => (await other.getByRole("button").getAttribute("aria-pressed")) === "true");
+  // Setting stays beside the choice.
+  assert.equal(await page.getByTestId("choice-vng.window").inputValue(), "2");
+  await screenshot(page, "value-flow-minimum");
+});
+
+for (const width of [1440, 320]) {
+  test(`value flow can be read, ${width} pixels wide`, async (t) => {
+    const page = await openPage(t, { viewport: { width, height: 900 } });
+    await openValueFlow(page, golden("two-names"));
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(wider <= 0, `the page is ${wider} px too wide`);
+    await inBothSchemes(page, async (scheme) => {
+      await checkAccessibility(page, ".change");
+      await checkAccessibility(page, ".graph");
+      await screenshot(page, `value-flow-${scheme}-${width}`);
+      await page.getByTestId("inspected-chart").scrollIntoViewIfNeeded();
+      await screenshot(page, `value-flow-chart-${scheme}-${width}`);
+      await page.getByTestId("network").first().scrollIntoViewIfNeeded();
+      await screenshot(page, `value-flow-network-${scheme}-${width}`);
+    });
+  });
+}
