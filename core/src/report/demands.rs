@@ -1,4 +1,11 @@
 //! Reports of demands: whether the value of one instruction is available, and the thread that decides it.
+//!
+//! ```text
+//! { "kernel", "knobs", "seed": { "block", "index", "text", "kind", "name", "constant" },
+//!   "answer": "must" | "may" | "no" | null, "visited": vertices,
+//!   "thread": [ { "block", "name", "from": [ { "block", "name": … | null, "why": … | null } ] } ],
+//!   "remarks": [ { "rule", "message" } ] }
+//! ```
 
 use alloc::collections::BTreeMap;
 use alloc::format;
