@@ -50,15 +50,18 @@ impl CountsError {
                  simulate`"
             ),
             CountsError::NoPaths => format!(
-                "`{name}` has no path profile: declare `profile path {{ a b: 10 }}`, or measure with `--profile simulate`"
+                "`{name}` has no path profile: declare `profile path {{ a b: 10 }}`, or measure with `--profile \
+                 simulate`"
             ),
             CountsError::Unbalanced { block, entered, left } => format!(
-                "the profile of `{name}` is not one of whole runs: `{}` is entered {entered} times and left {left} times",
+                "the profile of `{name}` is not one of whole runs: `{}` is entered {entered} times and left {left} \
+                 times",
                 label(block)
             ),
             CountsError::NoAcyclicPath(path) => {
                 let labels: Vec<&str> = path.iter().map(|block| label(block).as_str()).collect();
-                format!("the path profile of `{name}` has `{}`, which is no acyclic path of it", labels.join(" "))
+                let path = labels.join(" ");
+                format!("the path profile of `{name}` has `{path}`, which is no acyclic path of it")
             }
             CountsError::PathsDisagree { from, to, paths, edge } => format!(
                 "the profiles of `{name}` disagree: paths take `{} -> {}` {paths} times, its count is {edge}",
@@ -70,7 +73,9 @@ impl CountsError {
                  an edge profile as well",
                 label(block)
             ),
-            CountsError::TooManyNodes => format!("the executed paths of `{name}` have more than 2^20 nodes: use edges"),
+            CountsError::TooManyNodes => {
+                format!("the executed paths of `{name}` have more than 2^20 nodes: use edges")
+            }
             CountsError::TooLarge(block) => {
                 format!("the profile of `{name}` has counts above 2^56 at `{}`", label(block))
             }
