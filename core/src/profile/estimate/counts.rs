@@ -42,8 +42,8 @@ impl CountsError {
         let name = &func.name;
         match self {
             CountsError::NoProfile if func.block_order().nth(1).is_none() => format!(
-                "`{name}` has one block, which an edge profile does not count: declare `profile path {{ a: 10 }}` and use \
-                 `estimate.from=paths`"
+                "`{name}` has one block, which an edge profile does not count: declare `profile path {{ a: 10 }}` and \
+                 use `estimate.from=paths`"
             ),
             CountsError::NoProfile => format!(
                 "`{name}` has no edge profile: declare `profile edge {{ a -> b: 10 }}`, or measure with `--profile \
@@ -69,8 +69,8 @@ impl CountsError {
                 label(to)
             ),
             CountsError::SeveralWaysOn(block) => format!(
-                "the path profile of `{name}` does not say how paths go on from `{}`, which has several ways back: declare \
-                 an edge profile as well",
+                "the path profile of `{name}` does not say how paths go on from `{}`, which has several ways back: \
+                 declare an edge profile as well",
                 label(block)
             ),
             CountsError::TooManyNodes => {
