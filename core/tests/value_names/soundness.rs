@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use warpscope_core::derive::launch_under;
 use warpscope_core::ir::{Block, Func, Inst, Op, Operand, Reg};
 use warpscope_core::machine::Machine;
+use warpscope_core::names::Name;
 use warpscope_core::profile;
 use warpscope_core::profile::estimate::{
     EdgeCounts, Estimator, ExecutedPaths, FlagPlan, Interval, PathGraph, ReuseCounter, Weighted, estimate,
@@ -15,7 +16,9 @@ use warpscope_core::profile::estimate::{
 use warpscope_core::report;
 use warpscope_core::sim::lanes::LaneFile;
 use warpscope_core::sim::{FrameBase, Program, Progress, Settings, Simulation, Watcher};
-use warpscope_core::vng::{Flow, Foundation, Seeds, ThreadGraph, ValueNameGraph, Vertex, VertexKind, VngOptions};
+use warpscope_core::vng::{
+    Flow, Foundation, Seeds, ThreadGraph, ValueNameGraph, Vertex, VertexData, VertexKind, VngOptions,
+};
 use warpscope_testkit::cells;
 use warpscope_testkit::emit;
 use warpscope_testkit::laws;
@@ -46,6 +49,10 @@ struct Numbers<'g> {
     places: Vec<(usize, Block, Inst, u32)>,
     body: &'g warpscope_core::ir::Function,
     slots: HashMap<usize, HashMap<(Vertex, usize), Carried>>,
+    /// The elements that vector accesses make known, by vertex.
+    elements: HashMap<Vertex, usize>,
+    /// The numbers of the last instruction that wrote registers.
+    results: Vec<u64>,
     /// The last number that each register of a lane was given.
     written: HashMap<(usize, Reg, usize), u64>,
     compared: u64,
@@ -60,7 +67,10 @@ impl Numbers<'_> {
             VertexKind::Kill(_) => Carried::Nothing,
             VertexKind::AtHand => Carried::Unknown,
             VertexKind::User(inst) | VertexKind::Generator(inst) => match own {
-                Some((computed, number)) if computed == inst => Carried::Number(number),
+                Some((computed, number)) if computed == inst => {
+                    let element = self.elements.get(&from).and_then(|&element| self.results.get(element));
+                    Carried::Number(element.copied().unwrap_or(number))
+                }
                 _ => Carried::Unknown,
             },
         }
@@ -148,6 +158,7 @@ impl Watcher for Numbers<'_> {
                 Some(Operand::Const(number)) if data.opcode.op == Op::St => Some(*number),
                 _ => None,
             };
+            self.results.clear();
             self.executed(slot, pc, lane, stored);
         }
         if data.opcode.op == Op::Exit || data.opcode.op == Op::Ret {
@@ -165,16 +176,16 @@ impl Watcher for Numbers<'_> {
         let (.., inst, _) = self.places[pc as usize];
         let data = &self.body.insts[inst];
         for lane in lanes(mask) {
-            let mut first = None;
+            self.results.clear();
             for &reg in &data.dsts {
                 let value = program.funcs[self.kernel].regs[reg.as_u32() as usize];
                 let number = frame.read(file, value, lane) & self.body.reg_types[reg].mask();
                 self.written.insert((slot, reg, lane), number);
-                first = first.or(Some(number));
+                self.results.push(number);
             }
             if !data.opcode.op.is_call() {
-                // Each element of a vector has a name of its own.
-                self.executed(slot, pc, lane, first.filter(|_| data.dsts.len() == 1));
+                let first = self.results.first().copied();
+                self.executed(slot, pc, lane, first);
             }
         }
     }
@@ -219,7 +230,16 @@ fn check(source: &str, options: VngOptions) -> Result<u64, String> {
         let place = if func == 0 { indices.get(&location.inst).copied().unwrap_or(u32::MAX) } else { u32::MAX };
         (func, location.block, location.inst, place)
     });
+    let element = |(vertex, data): (Vertex, &VertexData)| {
+        let (VertexKind::User(inst) | VertexKind::Generator(inst)) = data.kind else { return None };
+        let seed = built.seeds.iter().find(|seed| seed.inst == inst)?;
+        let is_of = |&name: &Name| built.classes.of(name) == Some(data.class);
+        let element = seed.elements.iter().position(is_of)?;
+        (!is_of(&seed.name)).then_some((vertex, element))
+    };
     let mut numbers = Numbers {
+        elements: built.graph.vertices.iter().filter_map(element).collect(),
+        results: Vec::new(),
         graph: &built.graph,
         foundation: &foundation,
         kernel: 0,

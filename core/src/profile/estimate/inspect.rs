@@ -26,9 +26,7 @@ use crate::inspect::{
 use crate::ir::{Block, Function, Profile};
 use crate::journal::Journal;
 use crate::profile::{TextProfile, declared_in};
-use crate::vng::inspect::{
-    Chosen, InspectedFunction, Overlay, Shading, ValueList, add_steps, column, flow_anchor, steps,
-};
+use crate::vng::inspect::{Chosen, InspectedFunction, Overlay, Shading, ValueList, column, flow_anchor, steps};
 use crate::vng::{Flow, Foundation, Names, ValueNameGraph, Vertex, VngOptions};
 
 /// Further edges are counted, not listed.
@@ -76,8 +74,8 @@ pub fn inspect(
         let by_edges = &by_edges[chosen.value];
         inspection.networks.extend(report.networks(by_edges));
         record_estimates(weighted, estimators, estimates, by_paths.is_none(), &mut journal);
-        let overlay = Overlay::new(&list, Some(chosen), report.region(by_edges));
-        add_steps(&mut inspection, overlay, steps(&list, &journal, Some(chosen), request));
+        inspection.timeline = Some(steps(&list, &journal, Some(chosen)));
+        Overlay::new(&list, Some(chosen), report.region(by_edges)).add_to(&mut inspection);
     }
     inspection.tables.push(entered.table(func, foundation.cfg()));
     inspection.notes.extend(entered.note(func));

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use super::{Components, Foundation, Names, Role, ValueNameGraph, Vertex, VertexKind, VngOptions};
 use crate::inspect::{
     Anchor, Axis, Cell, Chart, Choice, ChoiceOption, Column, ColumnKind, Inspection, Look, Note, Point, Request, Row,
-    Series, SeriesKind, Table, Timeline,
+    Series, SeriesKind, Table,
 };
 use crate::ir::{Func, Function, Inst, Module};
 use crate::journal::Journal;
@@ -69,15 +69,9 @@ pub fn inspect(inspected: InspectedFunction<'_>, options: VngOptions, request: &
         notes: list.notes(),
         ..Inspection::default()
     };
-    add_steps(&mut inspection, overlay, steps(&list, &journal, chosen, request));
+    inspection.timeline = Some(steps(&list, &journal, chosen));
+    overlay.add_to(&mut inspection);
     inspection
-}
-
-/// Adds the steps of an analysis, and its result, which is in the graph once all of them have happened.
-pub fn add_steps(inspection: &mut Inspection, overlay: Overlay, steps: Timeline) {
-    overlay.add_to(inspection, steps.at == steps.course.last);
-    inspection.timeline = Some(steps);
-    inspection.is_momentary = true;
 }
 
 /// Names for each window.

@@ -64,14 +64,12 @@ impl Overlay {
         Overlay { marks, strands: paths.iter().map(|path| path.strand()).collect(), threads: threads(&paths), legend }
     }
 
-    /// Adds the overlay to an inspection, its marks and strands only if they are to be seen.
-    pub fn add_to(self, inspection: &mut Inspection, is_in_graph: bool) {
+    /// Adds the overlay to an inspection.
+    pub fn add_to(self, inspection: &mut Inspection) {
+        inspection.marks.extend(self.marks);
+        inspection.strands.extend(self.strands);
         inspection.tables.push(self.threads);
         inspection.legend.extend(self.legend);
-        if is_in_graph {
-            inspection.marks.extend(self.marks);
-            inspection.strands.extend(self.strands);
-        }
     }
 }
 

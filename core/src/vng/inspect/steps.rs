@@ -1,6 +1,6 @@
 //! Steps of an analysis as a timeline: names travel backward, facts spread, a region's border and flow appear.
 //!
-//! Limit: [`MOST_STEPS`] steps, with the one that is shown.
+//! Limit: the first [`MOST_STEPS`] steps.
 
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
@@ -8,35 +8,33 @@ use alloc::vec::Vec;
 
 use super::super::{Above, Names, Narrated, Outcome, Vertex};
 use super::{Chosen, ValueList};
-use crate::inspect::{Anchor, Course, Look, Mark, Moment, Request, Timeline, TokenKind, TokenStep};
-use crate::journal::{Journal, MAX_DETAILS};
+use crate::inspect::{Anchor, Course, Look, Mark, Moment, Timeline, TokenKind, TokenStep};
+use crate::journal::Journal;
 use crate::names::Name;
 use crate::trace::ValueEvent;
 
-/// Steps that are told at once.
-const MOST_STEPS: usize = 2_000;
+/// Further steps are left out.
+const MOST_STEPS: usize = 1_000;
 
-/// The kind of tokens that stand for a name on its way.
+/// The kind of tokens that are names on their way.
 const NAME: &str = "name";
 
-/// The steps of a graph, or those of one value. Without a request it is at the end, where all of them have happened.
-pub fn steps(list: &ValueList<'_, '_>, journal: &Journal, chosen: Option<Chosen>, request: &Request) -> Timeline {
-    let names = &list.names;
+/// The steps of a graph, or those of one value.
+pub fn steps(list: &ValueList<'_, '_>, journal: &Journal, chosen: Option<Chosen>) -> Timeline {
     let of_value = chosen.map(|chosen| (chosen.value, names_of(list, chosen.value)));
     let is_wanted = |event: &&ValueEvent| of_value.as_ref().is_none_or(|value| concerns(list, event, value));
-    let events: Vec<&ValueEvent> = journal.value_events(0).filter(is_wanted).collect();
-    let at = request.moment.unwrap_or(events.len()).min(events.len());
-    let first = at.saturating_sub(MOST_STEPS / 2).min(events.len().saturating_sub(MOST_STEPS));
-    let told = events.iter().enumerate().skip(first).take(MOST_STEPS);
-    let moments = told.map(|(number, event)| moment(names, number, event)).collect();
+    let mut events = journal.value_events(0).filter(is_wanted);
+    let told = events.by_ref().take(MOST_STEPS).enumerate();
+    let moments: Vec<Moment> = told.map(|(number, event)| moment(&list.names, number, event)).collect();
+    let is_cut = events.next().is_some() || !journal.has_room();
     Timeline {
         name: "Steps".into(),
-        course: Course { last: events.len(), ..Course::default() },
-        at,
-        start: Some(Moment { word: "start".into(), sentence: "Nothing is known yet.".into(), ..Moment::default() }),
-        first,
+        course: Course { last: moments.len(), ..Course::default() },
+        at: 0,
+        start: None,
+        first: 0,
+        cut_after: is_cut.then_some(moments.len()),
         moments,
-        cut_after: (!journal.has_room()).then_some(MAX_DETAILS),
         leads_to_change: false,
         kinds: Vec::from([TokenKind {
             key: NAME.into(),
