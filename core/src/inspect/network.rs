@@ -42,7 +42,7 @@ pub struct NetworkNode {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum NodeRole {
-    /// What comes in goes out.
+    /// As much flows out as flows in.
     #[default]
     Plain,
     /// The flow begins here.

@@ -217,8 +217,8 @@ mod tests {
         let text = Inspection { charts: vec![chart], networks: vec![network], ..Inspection::default() }.to_string();
         assert_eq!(
             text,
-            "\n\nBounds: Reused (lanes) by Estimator\n  x[i]  pre: 78.2, 60–95; cmp1: 0 (best)\n  at cmp1: now\n\nWith the value: \
-             flow 45\n  En+ → r1: 45 of 45, saturated, in the cut\n  r1 → Ex+: 45 of no limit\n"
+            "\n\nBounds: Reused (lanes) by Estimator\n  x[i]  pre: 78.2, 60–95; cmp1: 0 (best)\n  at cmp1: now\n\n\
+             With the value: flow 45\n  En+ → r1: 45 of 45, saturated, in the cut\n  r1 → Ex+: 45 of no limit\n"
         );
     }
 }

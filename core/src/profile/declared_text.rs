@@ -74,8 +74,8 @@ pub fn declared_in(
     replaced_in(source, body, kind, &block).filter(|text| !parse(text).has_errors())
 }
 
-/// Puts a block of text in the place of the profiles of that kind of the kernel whose body is at an offset, or at the end
-/// of that.
+/// Puts a block of text in the place of the profiles of a kind, in the kernel whose body is at an offset. Without one
+/// the block comes at the end of the kernel.
 fn replaced_in(source: &str, body: usize, kind: TextProfile, block: &str) -> Option<String> {
     let mut text = source.get(..body)?.to_owned();
     let (mut depth, mut at) = (1usize, None);
@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn each_kind_of_profile_is_replaced_alone() {
-        let source = "kernel k() {\na:\n    ret\n    profile path {\n        a: 1\n    }\n    profile edge {\n        a -> a: 1\n    }\n}\n";
+        let source = "kernel k() {\na:\n    ret\n    profile path {\n        a: 1\n    }\n    profile edge {\n        \
+                      a -> a: 1\n    }\n}\n";
         let at = source.find("a:").expect("a block");
         let new = "    profile edge {\n        a -> a: 2\n    }\n";
         let wanted = source.replace("a -> a: 1", "a -> a: 2");

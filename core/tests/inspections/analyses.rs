@@ -117,8 +117,8 @@ fn knobs_of_analyses_are_choices() {
 
 #[test]
 fn analyses_inspect_each_position_and_empty_kernels() {
-    let twice = "kernel k(x: ptr.global, y: ptr.global) {\nentry:\n    a = ld.global.u32 x[0]\n    b = ld.global.u32 x[0]\n    \
-                 c = add.u32 a, b\n    st.global.u32 y[0], c\n    ret\n}\n";
+    let twice = "kernel k(x: ptr.global, y: ptr.global) {\nentry:\n    a = ld.global.u32 x[0]\n    b = \
+                 ld.global.u32 x[0]\n    c = add.u32 a, b\n    st.global.u32 y[0], c\n    ret\n}\n";
     let mut session = open(twice, "gvn-cse,dce", false);
     let kernel = session.module().kernels().next().expect("a kernel");
     session.seek(0);

@@ -97,8 +97,8 @@ struct EstimatesView<'e, 'g, 'a> {
 impl EstimatesView<'_, '_, '_> {
     fn lead(&self, entered: &EnteredCounts) -> String {
         if entered.has_none {
-            return "No edge profile says how often computations are repeated. Declare `profile edge`, let the simulator \
-                    measure one: its switch is called profile, or enter counts below."
+            return "No edge profile says how often computations are repeated. Declare `profile edge`, let the \
+                    simulator measure one: its switch is called profile, or enter counts below."
                 .into();
         }
         let sum = |of: &dyn Fn(&Estimate) -> u64| self.estimates.iter().map(of).fold(0, u64::saturating_add);

@@ -18,6 +18,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Components, Foundation, Names, Role, ValueNameGraph, Vertex, VertexKind, VngOptions};
+use crate::compact_sort::CompactSort;
 use crate::inspect::{
     Anchor, Axis, Cell, Chart, Choice, ChoiceOption, Column, ColumnKind, Inspection, Look, Note, Point, Request, Row,
     Series, SeriesKind, Table,
@@ -120,7 +121,7 @@ impl<'g, 'a> ValueList<'g, 'a> {
             let below = graph.vertices[vertex].outgoing.iter().map(|&edge| graph.edges[edge as usize].to);
             let mut values: Vec<usize> =
                 core::iter::once(vertex).chain(below).filter_map(|vertex| components.of[vertex]).collect();
-            values.sort_unstable();
+            values.compact_sort_by_key(|&value| value);
             values.dedup();
             values.into_iter().for_each(|value| seeds[value].push(seed));
         }

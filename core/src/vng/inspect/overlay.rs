@@ -53,7 +53,7 @@ pub struct Overlay {
 impl Overlay {
     /// The overlay of a value or of one of its seeds. `shading` is a region of it.
     pub fn new(list: &ValueList<'_, '_>, chosen: Option<Chosen>, shading: Shading) -> Overlay {
-        let drawing = OverlayDrawing { list, graph: &list.names.graph.graph };
+        let drawing = OverlayDrawing::new(list);
         let users = chosen.map_or_else(Vec::new, |chosen| drawing.users(chosen));
         let gaps = drawing.gaps(&users);
         let paths = drawing.paths(&users);
@@ -151,9 +151,19 @@ fn legend(marks: &[Mark]) -> Vec<Key> {
 struct OverlayDrawing<'o, 'g, 'a> {
     list: &'o ValueList<'g, 'a>,
     graph: &'g ThreadGraph,
+    /// The seed of each vertex that is one.
+    seed_of: SecondaryMap<Vertex, Option<usize>>,
 }
 
-impl OverlayDrawing<'_, '_, '_> {
+impl<'o, 'g, 'a> OverlayDrawing<'o, 'g, 'a> {
+    fn new(list: &'o ValueList<'g, 'a>) -> OverlayDrawing<'o, 'g, 'a> {
+        let graph = &list.names.graph.graph;
+        let mut seed_of: SecondaryMap<Vertex, Option<usize>> = SecondaryMap::new();
+        let seeds = graph.seeds.iter().enumerate();
+        seeds.for_each(|(seed, vertex)| vertex.iter().for_each(|&vertex| seed_of[vertex] = Some(seed)));
+        OverlayDrawing { list, graph, seed_of }
+    }
+
     /// The users that are chosen; for a generator those of its value.
     fn users(&self, chosen: Chosen) -> Vec<Vertex> {
         let graph = self.list.names.graph;
@@ -239,8 +249,7 @@ impl OverlayDrawing<'_, '_, '_> {
 
     /// The name of the class at a vertex; of a user or generator its own.
     fn name(&self, vertex: Vertex) -> String {
-        let seed = self.graph.seeds.iter().position(|&seed| seed == Some(vertex));
-        seed.map_or_else(|| self.list.names.of_vertex(vertex), |seed| self.list.seed_name(seed))
+        self.seed_of[vertex].map_or_else(|| self.list.names.of_vertex(vertex), |seed| self.list.seed_name(seed))
     }
 
     fn text(&self, inst: Inst) -> String {
@@ -341,11 +350,12 @@ impl OverlayDrawing<'_, '_, '_> {
         };
         labels.into_iter().for_each(|(anchor, text)| add(anchor, text));
         let anchor = |flow: Flow| flow_anchor(cfg, flow);
+        let class = |vertex: Vertex| self.graph.vertices[vertex].class;
         for &gap in gaps {
             for edge in self.edges_into(gap) {
                 match edge.from {
                     Err(reason) => add(anchor(edge.flow), format!("✕ {}", self.reason(reason))),
-                    Ok(from) if is_gap(self.graph, from) => {
+                    Ok(from) if is_gap(self.graph, from) && class(from) != class(gap) => {
                         let (before, after) = (self.name(from), self.name(gap));
                         if before != after {
                             add(anchor(edge.flow), format!("{before} → {after}"));

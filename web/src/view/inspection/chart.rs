@@ -36,7 +36,7 @@ pub fn chart(chart: &Chart) -> Html {
                 { for chart.series.iter().enumerate().map(|(place, series)| drawn(series, place, &map)) }
             </svg>
             <p class="mark-legend">
-                { for chart.series.iter().enumerate().map(|(place, series)| html! { <span class="mark-key">{ key(place + 1) }{ &series.name }</span> }) }
+                { for chart.series.iter().enumerate().map(|(place, series)| html! { <span class="mark-key"><span aria-hidden="true">{ key(place + 1) }</span>{ &series.name }</span> }) }
             </p>
             { numbers(chart) }
         </figure>
