@@ -94,7 +94,7 @@ fn vng_shows_threads_of_a_value_and_of_an_instruction() {
     let values = table(&found, "Values");
     assert_eq!(texts(&found, "Values", 2).iter().filter(|text| *text == "● must").count(), 1);
     assert!(!found.strands.is_empty() && found.strands.len() == table(&found, "Threads").rows.len());
-    let part = values.rows.iter().filter(|row| row.is_part).next_back().expect("an instruction");
+    let part = values.rows.iter().rfind(|row| row.is_part).expect("an instruction");
     let one = inspected(&program, &[("analysis", "vng"), ("value", &part.key)]);
     let chosen = table(&one, "Values").rows.iter().find(|row| row.is_chosen).expect("a chosen row");
     assert_eq!(chosen.key, part.key);

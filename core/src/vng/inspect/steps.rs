@@ -3,7 +3,8 @@
 //! Limit: the first [`MOST_STEPS`] steps.
 
 use alloc::collections::BTreeSet;
-use alloc::string::{String, ToString};
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::{Above, Names, Narrated, Outcome, Vertex};
@@ -113,17 +114,26 @@ fn moment(names: &Names<'_, '_>, number: usize, event: &ValueEvent) -> Moment {
                 moment.marks.extend(mark(focus, Look::New, above.clone()));
             }
         }
-        ValueEvent::End { .. } => moment.marks.extend(mark(focus, Look::Closed, narrated.rule.into())),
-        ValueEvent::Fact { .. } => {
-            moment.marks.extend(mark(focus, moment.look, narrated.name.clone()));
+        ValueEvent::End { .. } => moment.marks.extend(mark(focus, Look::New, format!("✕ {}", narrated.rule))),
+        ValueEvent::Fact { answer, .. } => {
+            let sign = match *answer {
+                "must" => "●",
+                "may" => "◐",
+                _ => "○",
+            };
+            moment.marks.extend(mark(focus, Look::New, format!("{sign} {}", narrated.name)));
             moment.tokens.push(TokenStep::Clears);
         }
-        ValueEvent::Entry { count, .. } | ValueEvent::Exit { count, .. } => {
-            moment.marks.extend(mark(focus, moment.look, count.to_string()));
+        ValueEvent::Entry { count, is_available, .. } => {
+            let sign = if *is_available { '+' } else { '−' };
+            moment.marks.extend(mark(focus, Look::New, format!("En{sign} {count}")));
+        }
+        ValueEvent::Exit { count, is_needed, .. } => {
+            let sign = if *is_needed { '+' } else { '−' };
+            moment.marks.extend(mark(focus, Look::New, format!("Ex{sign} {count}")));
         }
         ValueEvent::Flow { flow, capacity, .. } => {
-            let text = alloc::format!("{flow} of {capacity}");
-            moment.marks.extend(mark(focus, Look::Current, text));
+            moment.marks.extend(mark(focus, Look::New, format!("{flow} of {capacity}")));
         }
         ValueEvent::Seed { .. } | ValueEvent::Apart { .. } | ValueEvent::Class { .. } | ValueEvent::Bound { .. } => {}
     }

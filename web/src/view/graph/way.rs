@@ -60,10 +60,10 @@ pub fn Way(WayProps { view, placement, told, moment, is_ground }: &WayProps) -> 
     let is_step = if last == *moment { was_step } else { last.wrapping_add(1) == *moment };
     *course.borrow_mut() = (*moment, is_step);
     let map = Map { graph: &view.0.graph, placement: &placement.0, taken: RefCell::default() };
-    // Marks without a timeline are always there.
+    // Marks of the inspection are there without a timeline, and before the moments of one without a scene there.
     let marks: Vec<(usize, &Mark)> = match &told.0.timeline {
-        Some(timeline) => timeline.marks_at(*moment).collect(),
-        None => told.0.marks.iter().map(|mark| (usize::MAX, mark)).collect(),
+        Some(timeline) if *moment > 0 || timeline.start.is_some() => timeline.marks_at(*moment).collect(),
+        _ => told.0.marks.iter().map(|mark| (usize::MAX, mark)).collect(),
     };
     let is_edge = |mark: &Mark| matches!(mark.anchor, Anchor::Edge(..));
     let wet = marks.iter().filter(|(_, mark)| is_edge(mark) == *is_ground);

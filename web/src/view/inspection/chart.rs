@@ -67,8 +67,7 @@ fn ticks(chart: &Chart, map: &Map) -> Html {
 /// The drawing of a series, the `place`-th.
 fn drawn(series: &Series, place: usize, map: &Map) -> Html {
     let at = |point: &Point| (map.x(point.x), map.y(point.y));
-    let line: Vec<String> =
-        series.points.iter().map(|point| at(point)).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    let line: Vec<String> = series.points.iter().map(&at).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     let point = |point: &Point| {
         let (x, y) = at(point);
         let interval = point.interval.map(|(low, high)| {
