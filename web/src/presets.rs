@@ -18,7 +18,7 @@ mod tests {
     use warpscope_engine::message::{Request, Response};
 
     /// Files that may name passes.
-    const DATA: [&str; 3] = ["src/presets.rs", "src/examples.rs", "src/state/tests.rs"];
+    const DATA: [&str; 4] = ["src/presets.rs", "src/examples.rs", "src/examples/value_names.rs", "src/state/tests.rs"];
 
     fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).expect("a folder").flatten() {

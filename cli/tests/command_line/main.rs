@@ -292,7 +292,7 @@ fn inspect_prints_tables_as_text_and_as_json() {
 }
 
 /// A kernel that loads `x[i]` again on one of two paths.
-const LOADED_AGAIN: &str = "kernel k(p: pred, i: u32, x: ptr.global, y: ptr.global) {\nentry:\n    br p, left, join\n\
+const LOADED_AGAIN: &str = "kernel k(p: pred, i: u32, x: ptr.global restrict, y: ptr.global) {\nentry:\n    br p, left, join\n\
                             left:\n    a = ld.global.u32 x[i]\n    st.global.u32 y[0], a\n    br join\njoin:\n    b = \
                             ld.global.u32 x[i]\n    st.global.u32 y[1], b\n    ret\n    profile edge {\n        \
                             entry -> left: 30\n        entry -> join: 70\n        left -> join: 30\n    }\n}\n";
@@ -301,9 +301,9 @@ const LOADED_AGAIN: &str = "kernel k(p: pred, i: u32, x: ptr.global, y: ptr.glob
 fn inspect_prints_an_analysis_at_a_position() {
     let command = ["inspect", "-", "--passes", "dce", "--analysis"];
     let text = good(&[&command[..], &["estimate", "--stop", "0"]].concat(), LOADED_AGAIN);
-    let start = "== Value flow of estimate in `k` after 0 rewrites\n0–30 of 130 executions reuse a value";
+    let start = "== Value flow of estimate in `k` after 0 rewrites\n30 of 130 executions reuse a value";
     assert!(text.starts_with(start), "{text}");
-    assert!(text.contains("CMP4") && text.contains("entry → left") && text.contains("flow 30"), "{text}");
+    assert!(text.contains("CMP4       30 of 130") && text.contains("entry → left"), "{text}");
     let kills = [&command[..], &["vng", "--json", "--choose", "vng.kills=none", "--choose", "vng.window=1"]].concat();
     let answer: Value = serde_json::from_str(&good(&kills, LOADED_AGAIN)).expect("JSON");
     let inspection = &answer["inspections"][0];

@@ -99,8 +99,8 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
         None => Some(0),
     };
     let moving = told.and_then(|told| Some((moment(&told.0)?, told))).map(|(at, told)| (told, at));
-    let (tokens, way): (Vec<_>, Vec<_>) = moving.into_iter().partition(|(told, _)| has_tokens(&told.0));
-    let way = way.into_iter().find(|(told, _)| has_marks(&told.0));
+    let tokens: Vec<_> = moving.iter().filter(|(told, _)| has_tokens(&told.0)).cloned().collect();
+    let way = moving.filter(|(told, _)| has_marks(&told.0) && (!has_tokens(&told.0) || has_result(&told.0)));
     let told = way.as_ref().map(|(told, _)| told.clone());
     let signs = if way.is_some() { way::ROOM } else { 0.0 };
     let size = (placement.width + forest_width + shows.room() + signs + 2.0 * MARGIN, placement.height + 2.0 * MARGIN);
@@ -284,6 +284,11 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
 
 fn has_tokens(told: &Inspection) -> bool {
     told.timeline.as_ref().is_some_and(|timeline| !timeline.kinds.is_empty())
+}
+
+/// Whether marks or strands are of the whole inspection, not only of moments.
+fn has_result(told: &Inspection) -> bool {
+    !told.marks.is_empty() || !told.strands.is_empty()
 }
 
 /// Whether there are strands, marks of places, or moments that mark what they are about.

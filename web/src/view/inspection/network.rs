@@ -93,8 +93,8 @@ fn drawing(network: &Network, placement: &Placement) -> Html {
         let rect = placement.blocks.get(&(place as u32))?;
         let role = match node.role {
             NodeRole::Plain => "plain",
-            NodeRole::Source => "source",
-            NodeRole::Sink => "sink",
+            NodeRole::Source => "start",
+            NodeRole::Sink => "end",
         };
         let side = if node.is_before_cut { " before-cut" } else { "" };
         Some(html! {
