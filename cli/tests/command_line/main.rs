@@ -292,10 +292,25 @@ fn inspect_prints_tables_as_text_and_as_json() {
 }
 
 /// A kernel that loads `x[i]` again on one of two paths.
-const LOADED_AGAIN: &str = "kernel k(p: pred, i: u32, x: ptr.global restrict, y: ptr.global) {\nentry:\n    br p, \
-                            left, join\nleft:\n    a = ld.global.u32 x[i]\n    st.global.u32 y[0], a\n    br join\njoin:\n    b = \
-                            ld.global.u32 x[i]\n    st.global.u32 y[1], b\n    ret\n    profile edge {\n        \
-                            entry -> left: 30\n        entry -> join: 70\n        left -> join: 30\n    }\n}\n";
+const LOADED_AGAIN: &str = "\
+kernel k(p: pred, i: u32, x: ptr.global restrict, y: ptr.global) {
+entry:
+    br p, left, join
+left:
+    a = ld.global.u32 x[i]
+    st.global.u32 y[0], a
+    br join
+join:
+    b = ld.global.u32 x[i]
+    st.global.u32 y[1], b
+    ret
+    profile edge {
+        entry -> left: 30
+        entry -> join: 70
+        left -> join: 30
+    }
+}
+";
 
 #[test]
 fn inspect_prints_an_analysis_at_a_position() {
