@@ -231,11 +231,10 @@ impl Session {
         (inspector.inspect)(&self.inspected_position(pass, func, &settings, surroundings), request)
     }
 
-    /// The inspection of a function by an analysis of the program at the position. `source` is the text that the
-    /// program was read from; empty if it is not known.
-    pub fn inspect_analysis(&self, func: Func, request: &Request, source: &str) -> Inspection {
-        let (module, start) = (&self.current, &self.start);
-        inspect_analysis(InspectedFunction { module, func, start, source }, request)
+    /// The inspection of a function by an analysis of the program at the position.
+    pub fn inspect_analysis(&self, func: Func, request: &Request, surroundings: &Surroundings<'_>) -> Inspection {
+        let (module, start, source) = (&self.current, &self.start, surroundings.source);
+        inspect_analysis(InspectedFunction { module, func, start, source }, request, surroundings.count_reuse)
     }
 
     /// The moments that the journal has kept of a pass in a function, and the changes among them. None for a pass that

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::{Knob, KnobKind, KnobValue, KnobValues};
 use crate::inspect::{Inspection, Request};
-use crate::profile::estimate::{self, Estimator};
+use crate::profile::estimate::{self, CountReuse, Estimator};
 use crate::symbolic::Overflow;
 use crate::vng::inspect::InspectedFunction;
 use crate::vng::{self, Kills, Seeds, VngOptions};
@@ -27,7 +27,7 @@ pub struct AnalysisInfo {
     /// Whether it needs an edge profile.
     pub needs_edges: bool,
     /// Inspects a function.
-    pub inspect: fn(InspectedFunction<'_>, &AnalysisSettings, &Request) -> Inspection,
+    pub inspect: fn(InspectedFunction<'_>, &AnalysisSettings, &Request, CountReuse<'_>) -> Inspection,
 }
 
 /// All analyses.
@@ -90,7 +90,7 @@ pub const ANALYSES: [AnalysisInfo; 2] = [
         ],
         settings: &["vng"],
         needs_edges: false,
-        inspect: |inspected, settings, request| vng::inspect::inspect(inspected, settings.vng_options(), request),
+        inspect: |inspected, settings, request, _| vng::inspect::inspect(inspected, settings.vng_options(), request),
     },
     AnalysisInfo {
         name: "estimate",
@@ -110,13 +110,14 @@ pub const ANALYSES: [AnalysisInfo; 2] = [
         ],
         settings: &["vng", "estimate"],
         needs_edges: true,
-        inspect: |inspected, settings, request| {
+        inspect: |inspected, settings, request, count_reuse| {
             estimate::inspect::inspect(
                 inspected,
                 settings.vng_options(),
                 &settings.estimators(),
                 settings.is_from_paths(),
                 request,
+                count_reuse,
             )
         },
     },

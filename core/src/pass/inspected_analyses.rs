@@ -13,6 +13,7 @@ use super::analyses::{ANALYSES, AnalysisInfo, AnalysisSettings};
 use super::{Knob, KnobKind, KnobValue};
 use crate::inspect::{Choice, ChoiceOption, Inspection, Look, Note, Request};
 use crate::ir::{Func, Module, Profile};
+use crate::profile::estimate::CountReuse;
 use crate::vng::inspect::InspectedFunction;
 
 /// The heading of these inspections.
@@ -26,7 +27,11 @@ const MOST_VALUES: i64 = 9;
 
 /// The inspection of a function by the analysis that a request chooses; without a choice it is the last one that has
 /// what it needs.
-pub fn inspect_analysis(inspected: InspectedFunction<'_>, request: &Request) -> Inspection {
+pub fn inspect_analysis(
+    inspected: InspectedFunction<'_>,
+    request: &Request,
+    count_reuse: CountReuse<'_>,
+) -> Inspection {
     let chosen = chosen(inspected.module, inspected.func, request);
     let mut settings = AnalysisSettings::default();
     let mut refused: Vec<Note> = Vec::new();
@@ -37,7 +42,7 @@ pub fn inspect_analysis(inspected: InspectedFunction<'_>, request: &Request) -> 
             refused.push(Note { word: "knob".into(), look: Look::Bad, sentence, ..Note::default() });
         }
     }
-    let mut inspection = (chosen.inspect)(inspected, &settings, request);
+    let mut inspection = (chosen.inspect)(inspected, &settings, request, count_reuse);
     inspection.title = ANALYSES_TITLE.into();
     inspection.notes.splice(0..0, refused);
     inspection.choices.extend(choices(chosen, &settings));

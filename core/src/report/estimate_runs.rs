@@ -13,7 +13,7 @@ use super::value_names::NoteReport;
 use crate::graph::Cfg;
 use crate::ir::{Func, Module};
 use crate::machine::Machine;
-use crate::profile::estimate::{Estimate, FlagPlan, ReuseCounter, Weighted};
+use crate::profile::estimate::{CountedReuse, Estimate, FlagPlan, ReuseCounter, Weighted};
 use crate::profile::{self, Profile};
 use crate::sim::{Program, Settings, SimError};
 use crate::vng::Vertex;
@@ -56,13 +56,27 @@ impl ExactRuns<'_> {
     pub(super) fn count(&self, func: Func, cfg: &Cfg, plan: &FlagPlan) -> Result<Vec<u64>, SimError> {
         let mut sums = vec![0u64; plan.counters];
         for (kernel, settings) in self.kernels {
-            let counter = |program: &Program| ReuseCounter::new(self.module, program, &[(func, cfg, plan)]);
-            let (counter, simulation) = watch(self.module, *kernel, settings, self.machine, counter)?;
-            let counts = counter.counts(simulation.program(), func).unwrap_or_default();
-            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            let counted = count_reuse(self.module, (*kernel, settings), self.machine, (func, cfg, plan))?;
+            sums.iter_mut().zip(counted.counters).for_each(|(sum, count)| *sum += count);
         }
         Ok(sums)
     }
+}
+
+/// Counts of a function with a plan in a run of a kernel.
+///
+/// # Errors
+///
+/// If the run fails.
+pub fn count_reuse(
+    module: &Module,
+    (kernel, settings): (Func, &Settings),
+    machine: Machine,
+    (func, cfg, plan): (Func, &Cfg, &FlagPlan),
+) -> Result<CountedReuse, SimError> {
+    let counter = |program: &Program| ReuseCounter::new(module, program, &[(func, cfg, plan)]);
+    let (counter, simulation) = watch(module, kernel, settings, machine, counter)?;
+    Ok(counter.counts(simulation.program(), func).cloned().unwrap_or_default())
 }
 
 /// Reuse that was counted in runs.

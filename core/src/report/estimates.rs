@@ -88,6 +88,9 @@ pub struct ValueEstimateReport {
     pub region: RegionReport,
     /// Bounds of each estimator.
     pub bounds: BTreeMap<&'static str, (u64, u64)>,
+    /// The tightest bounds, which the text shows.
+    #[serde(skip)]
+    pub best: (u64, u64),
     /// Reuse if every branch is decided by itself.
     pub expected: f64,
     /// Reuse in runs; None without runs.
@@ -304,6 +307,7 @@ impl Names<'_, '_> {
                 exits: region.exits.iter().map(|exit| self.exit(exit)).collect(),
             },
             bounds: bounds.map(|(estimator, &interval)| (estimator.name(), pair(interval))).collect(),
+            best: pair(estimate.best),
             expected: estimate.expected,
             exact: None,
             networks: None,
@@ -377,11 +381,7 @@ impl Display for EstimateReport {
         let best = interval(self.best, self.users);
         writeln!(out, "{}: {best} reused, expected {:.1}{}", self.kernel, self.expected, exact(self.exact))?;
         for value in &self.values {
-            let best = value
-                .bounds
-                .values()
-                .fold((value.definite, value.users), |best, &(low, high)| (best.0.max(low), best.1.min(high)));
-            let best = interval(best, value.users);
+            let best = interval(value.best, value.users);
             writeln!(out, "  {:<24} {best}, expected {:.1}{}", value.name, value.expected, exact(value.exact))?;
         }
         self.remarks.iter().try_for_each(|remark| writeln!(out, "  {}: {}", remark.rule, remark.message))

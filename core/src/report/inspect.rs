@@ -7,11 +7,19 @@ use core::fmt::{self, Display, Formatter};
 
 use serde::Serialize;
 
+use super::estimate_runs::count_reuse;
 use crate::compact_sort::CompactSort;
+use crate::graph::Cfg;
 use crate::inspect::{Inspection, Request};
-use crate::ir::{Func, FuncKind};
+use crate::ir::{Func, FuncKind, Module};
+use crate::machine::Machine;
 use crate::pass::{ANALYSIS, Subject, Surroundings};
+use crate::profile::estimate::FlagPlan;
 use crate::session::Session;
+use crate::sim::Settings;
+
+/// Warp instructions after which a run that only counts for an inspection is given up.
+pub const COUNTING_FUEL: u64 = 5_000_000;
 
 /// Inspections, in the order of passes and functions.
 #[derive(Serialize)]
@@ -66,11 +74,18 @@ impl InspectReport {
             session.seek(stop.map_or(session.len(), event_count));
             choices.insert(ANALYSIS.into(), analysis.into());
             let request = Request { choices, moment: None };
+            let count = |module: &Module, func: Func, cfg: &Cfg, plan: &FlagPlan| {
+                let is_kernel = module.funcs[func].kind == FuncKind::Kernel;
+                let settings = Settings { fuel: COUNTING_FUEL, ..Settings::default() };
+                let counted = || count_reuse(module, (func, &settings), Machine::default(), (func, cfg, plan)).ok();
+                is_kernel.then(counted).flatten()
+            };
+            let surroundings = Surroundings { source, count_reuse: &count, ..Surroundings::none(0..0) };
             let inspected = funcs.iter().map(|&func| PassInspection {
                 pass: analysis.into(),
                 function: session.start().funcs[func].name.clone(),
                 stop: rewrites.partition_point(|&event| event < session.done()),
-                inspection: session.inspect_analysis(func, &request, source),
+                inspection: session.inspect_analysis(func, &request, &surroundings),
             });
             return InspectReport { inspections: inspected.collect() };
         }

@@ -50,9 +50,9 @@ mod value_names;
 
 pub use crate::facade::find_kernel;
 pub use demands::DemandReport;
-pub use estimate_runs::{EstimateError, ExactRuns};
+pub use estimate_runs::{EstimateError, ExactRuns, count_reuse};
 pub use estimates::{EstimateReport, EstimateRequest};
-pub use inspect::{InspectReport, InspectRequest};
+pub use inspect::{COUNTING_FUEL, InspectReport, InspectRequest};
 pub use optimize::{FactReport, OptimizeReport, PassReport, RemarkReport};
 pub use simulate::{
     BlockReport, DUMP_LIMIT, EdgeReport, Element, JointReport, PathReport, ProfileReport, SimulateReport, Wanted,

@@ -1,6 +1,13 @@
 //! Inspections of analyses: values under many names, and estimates of their reuse.
 
-use warpscope_core::inspect::{Anchor, Inspection, Look, NodeRole, Request};
+use warpscope_core::graph::Cfg;
+use warpscope_core::inspect::{Anchor, Cell, Inspection, Look, NodeRole, Request};
+use warpscope_core::ir::{Func, Module};
+use warpscope_core::machine::Machine;
+use warpscope_core::pass::Surroundings;
+use warpscope_core::profile::estimate::FlagPlan;
+use warpscope_core::report::count_reuse;
+use warpscope_core::sim::Settings;
 
 use super::{choices, open};
 
@@ -15,7 +22,23 @@ fn inspected(program: &str, chosen: &[(&str, &str)]) -> Inspection {
     let mut session = open(program, "dce", false);
     session.seek(0);
     let kernel = session.module().kernels().next().expect("a kernel");
-    session.inspect_analysis(kernel, &choices(chosen), program)
+    session.inspect_analysis(kernel, &choices(chosen), &Surroundings { source: program, ..Surroundings::none(0..0) })
+}
+
+/// The inspection of estimates with a run of the launch.
+fn inspected_with_run(program: &str, chosen: &[(&str, &str)]) -> Inspection {
+    let mut session = open(program, "dce", false);
+    session.seek(0);
+    let kernel = session.module().kernels().next().expect("a kernel");
+    let count = |module: &Module, func: Func, cfg: &Cfg, plan: &FlagPlan| {
+        let settings = Settings::default();
+        count_reuse(module, (func, &settings), Machine::default(), (func, cfg, plan)).ok()
+    };
+    session.inspect_analysis(
+        kernel,
+        &choices(chosen),
+        &Surroundings { count_reuse: &count, ..Surroundings::none(0..0) },
+    )
 }
 
 fn table<'i>(found: &'i Inspection, name: &str) -> &'i warpscope_core::inspect::Table {
@@ -24,6 +47,32 @@ fn table<'i>(found: &'i Inspection, name: &str) -> &'i warpscope_core::inspect::
 
 fn texts(found: &Inspection, name: &str, column: usize) -> Vec<String> {
     table(found, name).rows.iter().map(|row| row.cells[column].text.clone()).collect()
+}
+
+#[test]
+fn estimate_shows_exact_counts_of_the_profiles_run() {
+    let counts = golden("estimators.wir");
+    let counts = &counts[counts.find("    profile edge").expect("a profile")..counts.rfind('}').expect("an end")];
+    for (file, exact) in [("estimators-least.wir", 60), ("estimators-most.wir", 95)] {
+        let program = golden(file).replacen("\n}\n", &format!("\n{counts}}}\n"), 1);
+        let all = inspected_with_run(&program, &[]);
+        let rows = &table(&all, "Values").rows;
+        let value = rows.iter().position(|row| row.cells[0].text == "x[i]" && !row.is_part).expect("a value");
+        let exact_of = |cell: &Cell| cell.bounds.as_ref().and_then(|bounds| bounds.exact);
+        assert_eq!(exact_of(&rows[value].cells[3]), Some(f64::from(exact)));
+        let users = rows[value + 1..].iter().take_while(|row| row.is_part).filter_map(|row| exact_of(&row.cells[3]));
+        assert_eq!(users.sum::<f64>(), f64::from(exact));
+        let found = inspected_with_run(&program, &[("value", &rows[value].key)]);
+        assert_eq!(exact_of(&table(&found, "Bounds of x[i]").rows[5].cells[1]), Some(f64::from(exact)));
+        assert!(found.lead.ends_with(&format!(", exactly {exact} in the launch.")), "{}", found.lead);
+        // Entered counts are of no run, and the run of another profile is none of this one.
+        let entered = inspected_with_run(&program, &[("count.0-1", "84")]);
+        assert!(!entered.lead.contains("exactly") && entered.notes.iter().all(|note| note.word != "other run"));
+        let elsewhere = program.replace("u0 -> r3: 10", "u0 -> r3: 9").replace("u0 -> e: 20", "u0 -> e: 21");
+        let elsewhere = elsewhere.replace("r3 -> e: 30", "r3 -> e: 29");
+        let other = inspected_with_run(&elsewhere, &[]);
+        assert!(!other.lead.contains("exactly") && other.notes.iter().any(|note| note.word == "other run"));
+    }
 }
 
 #[test]
@@ -122,9 +171,9 @@ fn analyses_inspect_each_position_and_empty_kernels() {
     let mut session = open(twice, "gvn-cse,dce", false);
     let kernel = session.module().kernels().next().expect("a kernel");
     session.seek(0);
-    let before = session.inspect_analysis(kernel, &Request::default(), "");
+    let before = session.inspect_analysis(kernel, &Request::default(), &Surroundings::none(0..0));
     session.seek(usize::MAX);
-    let after = session.inspect_analysis(kernel, &Request::default(), "");
+    let after = session.inspect_analysis(kernel, &Request::default(), &Surroundings::none(0..0));
     let insts = |found: &Inspection| found.tables[0].rows.iter().filter(|row| row.is_part).count();
     assert_eq!((insts(&before), insts(&after)), (2, 1));
     for analysis in ["vng", "estimate"] {

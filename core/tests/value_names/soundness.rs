@@ -279,7 +279,14 @@ fn check(source: &str, options: VngOptions) -> Result<u64, String> {
     }
     let mut simulation = start().map_err(|error| error.to_string())?;
     while simulation.run_watched(1 << 20, &mut counter).map_err(|error| error.to_string())? == Progress::Running {}
-    let (of_users, of_exits) = counter.counts(simulation.program(), kernel).unwrap_or_default().split_at(users);
+    let reuse = counter.counts(simulation.program(), kernel).cloned().unwrap_or_default();
+    if edges
+        .as_ref()
+        .is_some_and(|counts| cfg.edges().any(|edge| counts.edge(edge) != reuse.edges[edge.as_u32() as usize]))
+    {
+        return Err(format!("{options:?}: edges {:?} counted, and a profile of {measured:?}", reuse.edges));
+    }
+    let (of_users, of_exits) = reuse.counters.split_at(users);
     let counted = of_users.iter().sum::<u64>();
     let definite = estimates.iter().map(|estimate| estimate.value.definite);
     let correlated = definite.chain(of_exits.iter().copied()).sum::<u64>();

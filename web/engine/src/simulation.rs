@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use warpscope_core::derive;
+use warpscope_core::graph::Cfg;
 use warpscope_core::ir::{Func, Inst, Module, WarpCounts};
 use warpscope_core::machine::Machine;
+use warpscope_core::profile::estimate::{CountedReuse, FlagPlan};
 use warpscope_core::profile::{self, Profile};
-use warpscope_core::report::{self, ProfileReport, Wanted};
+use warpscope_core::report::{self, COUNTING_FUEL, ProfileReport, Wanted};
 use warpscope_core::sim::{
     BlockStatistics, InstResult, Kind, NOWHERE, Progress, RunResult, Settings as CoreSettings, SimError, Simulation,
     Stance, WarpView,
@@ -350,18 +352,30 @@ fn lane_group(view: &WarpView, at: usize, label: impl Fn(u32) -> String) -> Lane
     LaneGroup { block: label(entry.pc), meets, mask: entry.mask, state: state.to_owned() }
 }
 
-/// Warp instructions after which a run that only counts what warps execute is given up.
-const COUNTING_FUEL: u64 = 5_000_000;
-
 /// Counts what warps execute in a run of the program as it is, if that is known soon.
 pub fn count_warps(module: &Module, kernel: Func, settings: &Settings) -> Option<WarpCounts> {
-    let fuel = settings.fuel.map_or(COUNTING_FUEL, |fuel| fuel.min(COUNTING_FUEL));
-    let settings = Settings { fuel: Some(fuel), ..settings.clone() };
-    let counted = measure(module, kernel, &settings).ok()?;
+    let counted = measure(module, kernel, &briefly(settings)).ok()?;
     let mut measured = module.clone();
     measured.funcs[kernel].profiles.clear();
     profile::declare(&mut measured, &counted);
     Some(WarpCounts::of(&measured.funcs[kernel])).filter(|warps| !warps.is_empty())
+}
+
+/// Counts reuse of values in a run of the kernel, if that is known soon.
+pub fn count_reuse(
+    module: &Module,
+    kernel: Func,
+    settings: &Settings,
+    planned: (Func, &Cfg, &FlagPlan),
+) -> Option<CountedReuse> {
+    let core_settings = core_settings(&briefly(settings)).ok()?;
+    report::count_reuse(module, (kernel, &core_settings), machine(settings).ok()?, planned).ok()
+}
+
+/// The settings of a run that is given up if it takes long.
+fn briefly(settings: &Settings) -> Settings {
+    let fuel = settings.fuel.map_or(COUNTING_FUEL, |fuel| fuel.min(COUNTING_FUEL));
+    Settings { fuel: Some(fuel), ..settings.clone() }
 }
 
 #[cfg(test)]

@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
+use warpscope_core::graph::Cfg;
 use warpscope_core::inspect::{self, Inspection};
 use warpscope_core::ir::{Block, Func, Function, Module, WarpCounts};
 use warpscope_core::pass::{ANALYSES_TITLE, Step, Surroundings, parse_pipeline};
 use warpscope_core::profile;
+use warpscope_core::profile::estimate::{CountedReuse, FlagPlan};
 use warpscope_core::session::{Options, Session};
 use warpscope_core::text::LineIndex;
 use warpscope_core::trace::Remark as CoreRemark;
@@ -21,7 +23,7 @@ use crate::message::{
 };
 use crate::print::print;
 use crate::program::{Loaded, launch_text, load};
-use crate::simulation::{count_warps, measure};
+use crate::simulation::{self, measure};
 use crate::sources::value_sources;
 
 /// Refused opportunities of one pass that are shown.
@@ -41,7 +43,29 @@ pub struct Opened {
     /// For each stage the session's passes, several for a named pipeline; none for a stage that cannot run.
     passes: Vec<Option<Range<usize>>>,
     /// Warp counts of a run of the program after so many events, so set.
-    counted: Option<(usize, Settings, Option<WarpCounts>)>,
+    counted: LastRun<(usize, Settings), Option<WarpCounts>>,
+    /// Reuse in a run of the program after so many events, so set, counted with a plan.
+    reused: LastRun<(usize, Settings, FlagPlan), Option<CountedReuse>>,
+}
+
+/// What was counted last. Choices in an inspection are mostly about the same run: a run of the launch takes up to
+/// [`COUNTING_FUEL`](warpscope_core::report::COUNTING_FUEL) warp instructions.
+struct LastRun<K, V>(RefCell<Option<(K, V)>>);
+
+impl<K, V> Default for LastRun<K, V> {
+    fn default() -> LastRun<K, V> {
+        LastRun(RefCell::new(None))
+    }
+}
+
+impl<K: PartialEq, V: Clone> LastRun<K, V> {
+    /// The last count if it was of the same run, else that of another run.
+    fn get(&self, key: K, run: impl FnOnce() -> V) -> V {
+        let known = self.0.take().filter(|(last, _)| *last == key);
+        let (key, value) = known.unwrap_or_else(|| (key, run()));
+        self.0.replace(Some((key, value.clone())));
+        value
+    }
 }
 
 impl Opened {
@@ -67,7 +91,8 @@ impl Opened {
             steps: Vec::new(),
             stages,
             passes,
-            counted: None,
+            counted: LastRun::default(),
+            reused: LastRun::default(),
         };
         if let Some(kernel) = kernel.filter(|_| opened.loaded.is_usable) {
             let steps: Vec<Result<Vec<Step>, String>> = bench.pipeline.iter().map(steps_of).collect();
@@ -176,21 +201,24 @@ impl Opened {
         let stop = Stop::find(session, &self.passes, asked.position);
         session.seek(stop.done);
         let request = inspect::Request { choices: asked.choices.clone(), moment: asked.moment };
+        let settings = &asked.settings;
+        let count_warps = |module: &Module, func: Func| {
+            let key = (stop.done, settings.clone());
+            self.counted.get(key, || simulation::count_warps(module, func, settings))
+        };
+        let count_reuse = |module: &Module, func: Func, cfg: &Cfg, plan: &FlagPlan| {
+            let key = (stop.done, settings.clone(), plan.clone());
+            self.reused.get(key, || simulation::count_reuse(module, kernel, settings, (func, cfg, plan)))
+        };
+        let (source, is_measured) = (asked.bench.source.as_str(), asked.bench.measured.is_some());
+        let (count_warps, count_reuse) = (&count_warps, &count_reuse);
+        let passes = stop.passes.clone();
+        let surroundings = Surroundings { passes, source, is_measured, count_warps, count_reuse };
         if asked.title == ANALYSES_TITLE {
-            return Some(session.inspect_analysis(kernel, &request, &asked.bench.source));
+            return Some(session.inspect_analysis(kernel, &request, &surroundings));
         }
         let shown = inspections(session, &stop, kernel);
         let &(pass, func, _) = shown.iter().find(|(_, _, title)| *title == asked.title)?;
-        // Another choice is about the same run.
-        let counted = RefCell::new(&mut self.counted);
-        let count = |module: &Module, func: Func| {
-            let mut counted = counted.borrow_mut();
-            let known = counted.take().filter(|(at, settings, _)| (at, settings) == (&stop.done, &asked.settings));
-            let run = || (stop.done, asked.settings.clone(), count_warps(module, func, &asked.settings));
-            counted.insert(known.unwrap_or_else(run)).2.clone()
-        };
-        let (source, is_measured) = (asked.bench.source.as_str(), asked.bench.measured.is_some());
-        let surroundings = Surroundings { passes: stop.passes, source, is_measured, count_warps: &count };
         session.inspect(pass, func, &request, surroundings)
     }
 }

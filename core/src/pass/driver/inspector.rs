@@ -8,6 +8,7 @@ use crate::inspect::{Course, Inspection, Prediction, Request};
 use crate::ir::{Func, Function, Module, WarpCounts};
 use crate::journal::{Event, Journal};
 use crate::pass::Settings;
+use crate::profile::estimate::CountReuse;
 
 /// The subject of an inspection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,12 +49,20 @@ pub struct Surroundings<'a> {
     pub is_measured: bool,
     /// Counts what warps execute in a run of a function of a program; none if that cannot be known soon.
     pub count_warps: &'a dyn Fn(&Module, Func) -> Option<WarpCounts>,
+    /// Counts reuse of values in a run of a function of a program; none if that cannot be known soon.
+    pub count_reuse: CountReuse<'a>,
 }
 
 impl Surroundings<'_> {
     /// For callers that know no more than the session.
     pub fn none(passes: Range<usize>) -> Surroundings<'static> {
-        Surroundings { passes, source: "", is_measured: false, count_warps: &|_, _| None }
+        Surroundings {
+            passes,
+            source: "",
+            is_measured: false,
+            count_warps: &|_, _| None,
+            count_reuse: &|_, _, _, _| None,
+        }
     }
 }
 

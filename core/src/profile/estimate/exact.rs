@@ -10,10 +10,24 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use cranelift_entity::EntityRef;
+
 use super::flags::{Actions, FlagPlan, Moment};
 use crate::graph::Cfg;
 use crate::ir::{Block, Func, Inst, Module};
 use crate::sim::{Kind, Program, Watcher};
+
+/// Counts of a function in a run.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct CountedReuse {
+    /// Lanes along each edge, by its number; those of parallel edges are counted at the first.
+    pub edges: Vec<u64>,
+    /// The counters of a plan.
+    pub counters: Vec<u64>,
+}
+
+/// Counts with a plan in a run of a function of a program. None if there is no run, or none that ends soon.
+pub type CountReuse<'a> = &'a dyn Fn(&Module, Func, &Cfg, &FlagPlan) -> Option<CountedReuse>;
 
 /// The plan of a function, by the places of a decoded program.
 struct Placed<'g> {
@@ -41,7 +55,7 @@ pub struct ReuseCounter<'g> {
     callees: BTreeMap<u32, usize>,
     returns: Vec<Ending>,
     slots: Vec<Vec<Frame>>,
-    counts: Vec<Vec<u64>>,
+    counts: Vec<CountedReuse>,
 }
 
 /// Effect of an instruction on frames.
@@ -80,10 +94,16 @@ impl<'g> ReuseCounter<'g> {
             Kind::Exit => Ending::Exit,
             _ => Ending::None,
         };
-        let counters = |placed: &Option<Placed<'g>>| placed.as_ref().map_or(0, |placed| placed.plan.counters);
+        let counts = |placed: &Option<Placed<'g>>| {
+            let zeros = |Placed { cfg, plan, .. }: &Placed<'g>| CountedReuse {
+                edges: vec![0; cfg.edge_count()],
+                counters: vec![0; plan.counters],
+            };
+            placed.as_ref().map(zeros).unwrap_or_default()
+        };
         ReuseCounter {
             actions: actions.collect(),
-            counts: placed.iter().map(|placed| vec![0; counters(placed)]).collect(),
+            counts: placed.iter().map(counts).collect(),
             placed,
             places,
             callees: calls.map(|(inst, pc)| (pc, program.calls[inst.side as usize].callee)).collect(),
@@ -92,8 +112,8 @@ impl<'g> ReuseCounter<'g> {
         }
     }
 
-    /// The counters of a function's plan.
-    pub fn counts(&self, program: &Program, func: Func) -> Option<&[u64]> {
+    /// The counts of a function with a plan.
+    pub fn counts(&self, program: &Program, func: Func) -> Option<&CountedReuse> {
         let at = program.funcs.iter().position(|decoded| decoded.func == func)?;
         Some(&self.counts[at])
     }
@@ -103,7 +123,7 @@ impl<'g> ReuseCounter<'g> {
         if let Some(Placed { plan, entry, .. }) = &self.placed[func]
             && let Some(actions) = plan.at(Moment::Entry(*entry))
         {
-            actions.apply(mask, flags, &mut self.counts[func]);
+            actions.apply(mask, flags, &mut self.counts[func].counters);
         }
     }
 
@@ -148,7 +168,7 @@ impl Watcher for ReuseCounter<'_> {
         self.stack(slot);
         if let (Some(actions), Some(frame)) = (self.actions[pc as usize], self.slots[slot].last_mut()) {
             // What a guarded instruction makes known, or may change, is so for lanes that do not execute it too.
-            actions.apply(running, &mut frame.flags, &mut self.counts[func]);
+            actions.apply(running, &mut frame.flags, &mut self.counts[func].counters);
         }
         if mask == 0 {
             return;
@@ -169,8 +189,10 @@ impl Watcher for ReuseCounter<'_> {
         self.stack(slot);
         let (Some(placed), Some(frame)) = (&self.placed[func], self.slots[slot].last_mut()) else { return };
         let edge = placed.cfg.out_edges(from).find(|&edge| placed.cfg.target(edge) == to);
-        if let Some(actions) = edge.and_then(|edge| placed.plan.at(Moment::Edge(edge))) {
-            actions.apply(mask, &mut frame.flags, &mut self.counts[func]);
+        let Some(edge) = edge else { return };
+        self.counts[func].edges[edge.index()] += u64::from(mask.count_ones());
+        if let Some(actions) = placed.plan.at(Moment::Edge(edge)) {
+            actions.apply(mask, &mut frame.flags, &mut self.counts[func].counters);
         }
     }
 }

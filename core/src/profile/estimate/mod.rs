@@ -22,7 +22,7 @@ mod region;
 
 pub use counts::{CountsError, EdgeCounts, MAX_COUNT};
 pub use events::{exit_block, record_estimates};
-pub use exact::ReuseCounter;
+pub use exact::{CountReuse, CountedReuse, ReuseCounter};
 pub use executed_paths::{ExecutedPaths, MAX_PATH_NODES};
 pub use flags::{Actions, FlagPlan, Moment};
 pub use network::{MAX_SPLITS, NetworkEdge, NetworkNode, RegionNetwork, networks};

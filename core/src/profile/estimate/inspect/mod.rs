@@ -8,29 +8,29 @@
 //!
 //! Counts that a person has entered need not be of whole runs; then it is said at which block they are not.
 
+mod entered_counts;
+
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
+use cranelift_entity::SecondaryMap;
+
+use super::exact::{CountReuse, CountedReuse};
 use super::network::{self, RegionNetwork};
 use super::{
-    CountsError, Crossing, EdgeCounts, Estimate, Estimator, ExecutedPaths, Interval, PathGraph, Weighted, estimate,
-    record_estimates,
+    CountsError, Crossing, EdgeCounts, Estimate, Estimator, ExecutedPaths, FlagPlan, Interval, PathGraph, Weighted,
+    estimate, record_estimates,
 };
-use crate::graph::{Cfg, Edge};
 use crate::inspect::{
-    Anchor, Axis, Bounds, Cell, Chart, Column, ColumnKind, Entry, Inspection, Look, Network, NetworkEdge, NetworkNode,
-    NodeRole, Note, Offer, Point, Request, Row, Series, SeriesKind, Table, number_text,
+    Anchor, Axis, Bounds, Cell, Chart, Column, ColumnKind, Inspection, Look, Network, NetworkEdge, NetworkNode,
+    NodeRole, Note, Point, Request, Row, Series, SeriesKind, Table, number_text,
 };
-use crate::ir::{Block, Function, Profile};
 use crate::journal::Journal;
-use crate::profile::{TextProfile, declared_in};
 use crate::vng::inspect::{Chosen, InspectedFunction, Overlay, Shading, ValueList, column, flow_anchor, steps};
-use crate::vng::{Flow, Foundation, Names, ValueNameGraph, Vertex, VngOptions};
-
-/// Further edges are counted, not listed.
-const MOST_EDGES: usize = 300;
+use crate::vng::{Foundation, Names, ValueNameGraph, Vertex, VngOptions};
+use entered_counts::EnteredCounts;
 
 /// An inspection of the estimates of a function.
 pub fn inspect(
@@ -39,6 +39,7 @@ pub fn inspect(
     estimators: &[Estimator],
     is_from_paths: bool,
     request: &Request,
+    count_reuse: CountReuse<'_>,
 ) -> Inspection {
     let InspectedFunction { module, func: id, start, source } = inspected;
     let start = start.funcs.get(id);
@@ -57,7 +58,11 @@ pub fn inspect(
         Ok::<_, CountsError>(graph.estimate(estimators, &by_edges, &list.components))
     });
     let estimates = by_paths.as_ref().and_then(|paths| paths.as_ref().ok()).unwrap_or(&by_edges).as_slice();
-    let report = EstimatesView { list: &list, weighted, estimates, estimators };
+    let exact = match entered.has_none || !entered.are_declared() {
+        true => ExactReuse::Unknown,
+        false => ExactReuse::count(weighted, &entered, &|plan| count_reuse(module, id, foundation.cfg(), plan)),
+    };
+    let report = EstimatesView { list: &list, weighted, estimates, estimators, exact };
     let chosen = list.chosen(request);
     let of_chosen = chosen.and_then(|chosen| Some((chosen, estimates.get(chosen.value)?)));
     let mut inspection = Inspection {
@@ -78,7 +83,7 @@ pub fn inspect(
         Overlay::new(&list, Some(chosen), report.region(by_edges)).add_to(&mut inspection);
     }
     inspection.tables.push(entered.table(func, foundation.cfg()));
-    inspection.notes.extend(entered.note(func));
+    inspection.notes.extend(entered.note(func).or_else(|| report.exact.note()));
     if let Some(Err(error)) = &by_paths {
         let sentence = format!("{}. The bounds are those of edges.", error.message(func));
         inspection.notes.push(Note { word: "no paths".into(), look: Look::Bad, sentence, ..Note::default() });
@@ -92,6 +97,51 @@ struct EstimatesView<'e, 'g, 'a> {
     weighted: Weighted<'e>,
     estimates: &'e [Estimate],
     estimators: &'e [Estimator],
+    exact: ExactReuse,
+}
+
+/// Reuse in the launch's run.
+enum ExactReuse {
+    /// No run, or none that ends soon.
+    Unknown,
+    /// The run has other counts of edges than the profile.
+    OtherRun,
+    /// Lanes that reuse the value at each user.
+    Counted(SecondaryMap<Vertex, u64>),
+}
+
+impl ExactReuse {
+    /// The reuse in a run that has the counts that were entered.
+    fn count(
+        weighted: Weighted<'_>,
+        entered: &EnteredCounts,
+        run: &dyn Fn(&FlagPlan) -> Option<CountedReuse>,
+    ) -> ExactReuse {
+        let (plan, users) = FlagPlan::of_gaps(weighted.cfg, weighted.graph);
+        let Some(counted) = run(&plan) else { return ExactReuse::Unknown };
+        if counted.edges != entered.edges {
+            return ExactReuse::OtherRun;
+        }
+        let mut counts: SecondaryMap<Vertex, u64> = SecondaryMap::new();
+        users.into_iter().zip(counted.counters).for_each(|(user, count)| counts[user] = count);
+        ExactReuse::Counted(counts)
+    }
+
+    /// Lanes that reuse the value at some users; None if that is not known.
+    fn of(&self, users: &[Vertex]) -> Option<u64> {
+        match self {
+            ExactReuse::Counted(counts) => Some(users.iter().map(|&user| counts[user]).sum()),
+            _ => None,
+        }
+    }
+
+    /// A note where the run is not one of the profile.
+    fn note(&self) -> Option<Note> {
+        let sentence = "The launch takes other paths than the profile declares, so the exact reuse is not known. Measure \
+                        the profile to see it.";
+        let is_other = matches!(self, ExactReuse::OtherRun);
+        is_other.then(|| Note { word: "other run".into(), sentence: sentence.into(), ..Note::default() })
+    }
 }
 
 impl EstimatesView<'_, '_, '_> {
@@ -106,7 +156,11 @@ impl EstimatesView<'_, '_, '_> {
         let all = sum(&|estimate| estimate.value.executions);
         let expected: f64 = self.estimates.iter().map(|estimate| estimate.expected).sum();
         let bounds = Bounds::of(low, high, all).text();
-        format!("{bounds} executions reuse a value, {} if every branch is decided by itself.", number_text(expected))
+        let users = self.estimates.iter().map(|estimate| self.exact.of(&estimate.value.users));
+        let exact: Option<u64> = users.sum();
+        let exact = exact.map_or_else(String::new, |count| format!(", exactly {count} in the launch"));
+        let expected = number_text(expected);
+        format!("{bounds} executions reuse a value, {expected} if every branch is decided by itself{exact}.")
     }
 
     fn values(&self, chosen: Option<Chosen>) -> Table {
@@ -116,12 +170,13 @@ impl EstimatesView<'_, '_, '_> {
             column("Reuse", "Whether the value is available there: on all paths, on some, or on none"),
             bounds_column(
                 "Reused",
-                "Executions that reuse the value: the tightest bounds, and a dot at what is expected",
+                "Executions that reuse the value: the tightest bounds, a dot at what is expected, a line at the exact count",
             ),
         ];
         let mut rows = Vec::new();
         for (value, (estimate, seeds)) in self.estimates.iter().zip(&self.list.seeds).enumerate() {
-            let bounds = cell_bounds(estimate.best, estimate.value.executions, estimate.expected);
+            let exact = self.exact.of(&estimate.value.users);
+            let bounds = cell_bounds(estimate.best, estimate.value.executions, estimate.expected, exact);
             let count = estimate.value.users.len();
             let count = if count == 1 { "1 user".into() } else { format!("{count} users") };
             let cells = [Cell::text(count), Cell::text(""), Cell::bounds(bounds)];
@@ -130,7 +185,8 @@ impl EstimatesView<'_, '_, '_> {
                 let vertex = self.list.vertex(seed);
                 let user = estimate.users.iter().find(|user| Some(user.vertex) == vertex);
                 let reused = user.map_or_else(Cell::none, |user| {
-                    Cell::bounds(cell_bounds(user.reuse, user.executions, user.expected))
+                    let exact = self.exact.of(&[user.vertex]);
+                    Cell::bounds(cell_bounds(user.reuse, user.executions, user.expected, exact))
                 });
                 let cells = [Cell::text(self.list.place(seed)), self.list.reuse_cell(seed), reused];
                 rows.push(Row { help: self.list.text(seed), ..self.list.seed_row(value, seed, cells, chosen) });
@@ -141,9 +197,9 @@ impl EstimatesView<'_, '_, '_> {
 
     /// The bounds of a value, a row an estimator.
     fn bounds(&self, chosen: Chosen, estimate: &Estimate) -> Table {
-        let best = estimate.best;
+        let (best, exact) = (estimate.best, self.exact.of(&estimate.value.users));
         let row = |(estimator, &interval): (&Estimator, &Interval)| {
-            let bounds = cell_bounds(interval, estimate.value.executions, estimate.expected);
+            let bounds = cell_bounds(interval, estimate.value.executions, estimate.expected, exact);
             let bounds = Bounds { best: Some((best.low as f64, best.high as f64)), ..bounds };
             Row {
                 key: estimator.name().into(),
@@ -166,7 +222,10 @@ impl EstimatesView<'_, '_, '_> {
         };
         let columns = vec![
             column("Estimator", ""),
-            bounds_column("Reused", "Bounds, between brackets the tightest, a dot at what is expected"),
+            bounds_column(
+                "Reused",
+                "Bounds, between brackets the tightest, a dot at what is expected, a line at the exact count",
+            ),
             column("Counts", "Counts that the estimator reads"),
         ];
         let rows = core::iter::once(definite).chain(self.estimators.iter().zip(&estimate.bounds).map(row));
@@ -291,8 +350,9 @@ fn bounds_column(name: &str, help: &str) -> Column {
     Column { kind: ColumnKind::Bounds, unit: "executions".into(), ..column(name, help) }
 }
 
-fn cell_bounds(interval: Interval, all: u64, expected: f64) -> Bounds {
-    Bounds { expected: Some(expected), ..Bounds::of(interval.low, interval.high, all) }
+fn cell_bounds(interval: Interval, all: u64, expected: f64, exact: Option<u64>) -> Bounds {
+    let exact = exact.map(|count| count as f64);
+    Bounds { expected: Some(expected), exact, ..Bounds::of(interval.low, interval.high, all) }
 }
 
 fn meaning(estimator: Estimator) -> &'static str {
@@ -303,123 +363,4 @@ fn meaning(estimator: Estimator) -> &'static str {
         Estimator::Cmp3 => "entries and the exits that they reach",
         Estimator::Cmp4 => "inner edges",
     }
-}
-
-/// Counts of edges: those of the profile, and in their place what a person has entered.
-struct EnteredCounts {
-    declared: Vec<u64>,
-    edges: Vec<u64>,
-    /// Whether no edge has a count.
-    has_none: bool,
-    /// The first block where these are no counts of whole runs.
-    error: Option<CountsError>,
-}
-
-impl EnteredCounts {
-    fn new(func: &Function, cfg: &Cfg, request: &Request) -> EnteredCounts {
-        let mut declared = vec![0u64; cfg.edge_count()];
-        for profile in &func.profiles {
-            let Profile::Edge(counts) = profile else { continue };
-            for &(from, to, count) in counts {
-                if let Some(edge) = cfg.out_edges(from).find(|&edge| cfg.target(edge) == to) {
-                    let sum = &mut declared[edge.as_u32() as usize];
-                    *sum = sum.saturating_add(count);
-                }
-            }
-        }
-        let mut edges = declared.clone();
-        for edge in all_edges(cfg) {
-            let entered = request.choices.get(&key(cfg, edge)).and_then(|count| count.trim().parse().ok());
-            edges[edge.as_u32() as usize] = entered.unwrap_or(edges[edge.as_u32() as usize]);
-        }
-        let has_none = edges.iter().all(|&count| count == 0);
-        let error = EdgeCounts::of_runs(cfg, edges.clone()).err();
-        EnteredCounts { declared, edges, has_none, error }
-    }
-
-    /// The counts as rows, each of which may be changed.
-    fn table(&self, func: &Function, cfg: &Cfg) -> Table {
-        let name = |block| func.blocks[block].name.as_str();
-        let all: Vec<Edge> = all_edges(cfg).collect();
-        let row = |&edge: &Edge| {
-            let at = edge.as_u32() as usize;
-            let (from, to) = (cfg.source(edge), cfg.target(edge));
-            let label = format!("{} → {}", name(from), name(to));
-            let is_wrong =
-                matches!(self.error, Some(CountsError::Unbalanced { block, .. }) if block == from || block == to);
-            let count = Cell {
-                entry: Some(Entry {
-                    key: key(cfg, edge),
-                    label: format!("Count of {label}"),
-                    default: self.declared[at],
-                }),
-                ..Cell::number(self.edges[at] as f64, self.edges[at].to_string())
-            };
-            Row {
-                key: key(cfg, edge),
-                cells: vec![Cell::text(label), count],
-                look: if is_wrong { Look::Bad } else { Look::Plain },
-                anchor: Some(flow_anchor(cfg, Flow::Edge(edge))),
-                ..Row::default()
-            }
-        };
-        let columns = vec![
-            column("Edge", ""),
-            Column {
-                unit: "lanes".into(),
-                kind: ColumnKind::Number,
-                ..column("Count", "Lanes along the edge; enter another number to see what it changes")
-            },
-        ];
-        Table {
-            name: "Counts".into(),
-            columns,
-            rows: all.iter().take(MOST_EDGES).map(row).collect(),
-            left_out: all.len().saturating_sub(MOST_EDGES),
-            left_out_words: "more, further down in the text".into(),
-            empty: "the function has one block, which no edge counts".into(),
-            choice: String::new(),
-        }
-    }
-
-    /// The offer to write entered counts into the program.
-    fn offer(&self, source: &str, start: &Function, func: &Function, cfg: &Cfg) -> Option<Offer> {
-        let edges: Vec<([Block; 2], u64)> = all_edges(cfg)
-            .map(|edge| ([cfg.source(edge), cfg.target(edge)], self.edges[edge.as_u32() as usize]))
-            .filter(|(_, count)| *count > 0)
-            .collect();
-        let edges: Vec<(&[Block], u64)> = edges.iter().map(|(ends, count)| (ends.as_slice(), *count)).collect();
-        let is_edited = self.edges != self.declared && self.error.is_none();
-        let source = is_edited.then(|| declared_in(source, start, func, TextProfile::Edge, &edges)).flatten()?;
-        Some(Offer { label: "Write them into the program".into(), source })
-    }
-
-    /// A note where the counts are not of whole runs.
-    fn note(&self, func: &Function) -> Option<Note> {
-        let name = |block| &func.blocks[block].name;
-        let sentence = match &self.error {
-            Some(CountsError::Unbalanced { block, entered, left }) => format!(
-                "These are no counts of whole runs: `{}` is entered {entered} times and left {left} times.",
-                name(*block)
-            ),
-            Some(CountsError::TooLarge(block)) => format!("The counts at `{}` are above 2^56.", name(*block)),
-            _ => return None,
-        };
-        Some(Note { word: "no profile".into(), look: Look::Bad, sentence, ..Note::default() })
-    }
-}
-
-/// The edges of a function, one of those between two blocks, in the order of the text.
-fn all_edges(cfg: &Cfg) -> impl Iterator<Item = Edge> + '_ {
-    let of = move |&block| {
-        let edges: Vec<Edge> = cfg.out_edges(block).collect();
-        let is_first = |at: usize| !edges[..at].iter().any(|&other| cfg.target(other) == cfg.target(edges[at]));
-        (0..edges.len()).filter(|&at| is_first(at)).map(|at| edges[at]).collect::<Vec<Edge>>()
-    };
-    cfg.reverse_postorder().iter().flat_map(of)
-}
-
-/// The key of an edge's count in a request.
-fn key(cfg: &Cfg, edge: Edge) -> String {
-    format!("count.{}-{}", cfg.source(edge).as_u32(), cfg.target(edge).as_u32())
 }
