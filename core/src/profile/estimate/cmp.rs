@@ -18,9 +18,8 @@
 //! Source: R. Bodík, Path-sensitive value-flow optimizations of programs, 1999, sections 4.5 and 4.6.
 
 use alloc::collections::BTreeMap;
+use alloc::vec;
 use alloc::vec::Vec;
-
-use hashbrown::HashSet;
 
 use super::Interval;
 use super::network::{inner_network, narrow};
@@ -92,12 +91,12 @@ fn reachability_flow(weighted: Weighted<'_>, part: &Subregion, with_value: bool)
         (node, inside)
     });
     let exits: Vec<(usize, Vertex)> = exits.collect();
-    let vertices: HashSet<Vertex> = part.vertices.iter().copied().collect();
+    let mut search = InnerSearch::new(part);
     for (inside, count) in sums(&part.entries, with_value) {
         let node = network.add_node();
         network.add_edge(source, node, count);
-        let reached = reached_inside(weighted.graph, &vertices, inside);
-        for &(exit, _) in exits.iter().filter(|&&(_, inside)| reached.contains(&inside)) {
+        search.start(weighted.graph, inside);
+        for &(exit, _) in exits.iter().filter(|&&(_, inside)| search.has_reached(inside)) {
             network.add_edge(node, exit, u64::MAX);
         }
     }
@@ -110,15 +109,38 @@ fn reachability_flow(weighted: Weighted<'_>, part: &Subregion, with_value: bool)
     narrow(&network.max_flow(source, sink))
 }
 
-/// The vertices of a subregion that one of them reaches there.
-fn reached_inside(graph: &ThreadGraph, vertices: &HashSet<Vertex>, start: Vertex) -> HashSet<Vertex> {
-    let mut reached: HashSet<Vertex> = HashSet::new();
-    let mut work = Vec::from([start]);
-    while let Some(vertex) = work.pop() {
-        if reached.insert(vertex) {
-            let targets = graph.vertices[vertex].outgoing.iter().map(|&edge| graph.edges[edge as usize].to);
-            work.extend(targets.filter(|target| vertices.contains(target)));
+/// Searches in a subregion, one after the other.
+struct InnerSearch<'p> {
+    part: &'p Subregion,
+    /// The last search that reached each vertex, in the order of the subregion's vertices.
+    reached: Vec<u32>,
+    searches: u32,
+}
+
+impl<'p> InnerSearch<'p> {
+    fn new(part: &'p Subregion) -> InnerSearch<'p> {
+        InnerSearch { part, reached: vec![0; part.vertices.len()], searches: 0 }
+    }
+
+    /// Goes from a vertex to all that it reaches inside.
+    fn start(&mut self, graph: &ThreadGraph, start: Vertex) {
+        self.searches += 1;
+        let mut work = Vec::from([start]);
+        while let Some(vertex) = work.pop() {
+            let Some(place) = self.place(vertex) else { continue };
+            if core::mem::replace(&mut self.reached[place], self.searches) != self.searches {
+                work.extend(graph.vertices[vertex].outgoing.iter().map(|&edge| graph.edges[edge as usize].to));
+            }
         }
     }
-    reached
+
+    /// Whether the last search has come to a vertex.
+    fn has_reached(&self, vertex: Vertex) -> bool {
+        self.place(vertex).is_some_and(|place| self.reached[place] == self.searches)
+    }
+
+    /// The place of a vertex, which are in ascending order.
+    fn place(&self, vertex: Vertex) -> Option<usize> {
+        self.part.vertices.binary_search(&vertex).ok()
+    }
 }

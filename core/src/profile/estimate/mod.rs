@@ -145,11 +145,12 @@ pub fn estimate(weighted: Weighted<'_>, estimators: &[Estimator]) -> Vec<Estimat
     let probability = expected::probabilities(weighted);
     let executions = |user: Vertex| weighted.counts.block(weighted.graph.vertices[user].block);
     let expected_at = |user: Vertex| executions(user) as f64 * probability[user];
+    let mut user_bounds = pre::UserBounds::new(weighted);
     let values = weighted.values().into_iter().map(|value| {
         let users = copies(weighted.graph, &value.users).into_iter().map(|copies| UserEstimate {
             vertex: copies[0],
             executions: copies.iter().map(|&user| executions(user)).fold(0, u64::saturating_add),
-            reuse: pre::bounds(weighted, &copies),
+            reuse: user_bounds.of(&copies),
             expected: copies.iter().map(|&user| expected_at(user)).sum(),
         });
         let users: Vec<UserEstimate> = users.collect();

@@ -12,34 +12,30 @@
 
 use alloc::vec::Vec;
 
-use hashbrown::HashSet;
+use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 
 use super::Interval;
 use super::region::Weighted;
-use crate::vng::{Fact, Vertex, VertexKind};
+use crate::vng::{Fact, Vertex, VertexKind, ways_out};
 
-/// The bounds of the reuse of users that are copies of one.
-pub(super) fn bounds(weighted: Weighted<'_>, users: &[Vertex]) -> Interval {
-    let Weighted { graph, facts, counts, .. } = weighted;
-    let with_fact = |fact: Fact| users.iter().copied().filter(move |&user| facts.available[user] == fact);
-    let executions = |fact: Fact| {
-        let blocks = with_fact(fact).map(|user| counts.block(graph.vertices[user].block));
-        blocks.fold(0, u64::saturating_add)
-    };
-    let (certain, uncertain) = (executions(Fact::MUST), executions(Fact::MAY));
-    let into_uncertain = Sources::above(weighted, with_fact(Fact::MAY).collect());
-    let bounds = Interval {
-        low: uncertain.saturating_sub(into_uncertain.without.saturating_add(into_uncertain.duplicated)),
-        high: uncertain.min(into_uncertain.with.saturating_add(into_uncertain.duplicated)),
-    };
-    let bounds = bounds.plus(Interval::exactly(certain));
-    if certain == 0 || uncertain == 0 {
-        return bounds;
-    }
-    // Lanes with the value that go to copies of both kinds reuse it once.
-    let both = with_fact(Fact::MUST).chain(with_fact(Fact::MAY)).collect();
-    let Sources { with, duplicated, .. } = Sources::above(weighted, both);
-    Interval { high: bounds.high.min(with.saturating_add(duplicated)), ..bounds }
+/// Searches above users, one after the other.
+pub(super) struct UserBounds<'w> {
+    weighted: Weighted<'w>,
+    /// The splits of each vertex.
+    splits: SecondaryMap<Vertex, Vec<SplitWay>>,
+    /// The last search that reached each vertex.
+    reached: SecondaryMap<Vertex, u32>,
+    /// Searches so far.
+    searches: u32,
+}
+
+/// A way out of a vertex along which several vertices continue.
+#[derive(Clone)]
+struct SplitWay {
+    /// Lanes.
+    count: u64,
+    targets: SmallVec<[Vertex; 2]>,
 }
 
 /// Lanes over the edges into the gaps above users.
@@ -52,11 +48,49 @@ struct Sources {
     duplicated: u64,
 }
 
-impl Sources {
-    fn above(weighted: Weighted<'_>, users: Vec<Vertex>) -> Sources {
-        let Weighted { graph, facts, counts, cfg } = weighted;
+impl<'w> UserBounds<'w> {
+    /// Searches in a graph, of which none is done.
+    pub fn new(weighted: Weighted<'w>) -> UserBounds<'w> {
+        let Weighted { graph, counts, cfg, .. } = weighted;
+        let mut splits: SecondaryMap<Vertex, Vec<SplitWay>> = SecondaryMap::new();
+        for (vertex, data) in graph.vertices.iter().filter(|(_, data)| data.outgoing.len() > 1) {
+            if data.kind == VertexKind::Pass {
+                let ways = ways_out(cfg, graph, vertex).into_iter().filter(|(_, targets)| targets.len() > 1);
+                splits[vertex].extend(ways.map(|(flow, targets)| SplitWay { count: counts.of(flow), targets }));
+            }
+        }
+        UserBounds { weighted, splits, reached: SecondaryMap::new(), searches: 0 }
+    }
+
+    /// The bounds of the reuse of users that are copies of one.
+    pub fn of(&mut self, users: &[Vertex]) -> Interval {
+        let Weighted { graph, facts, counts, .. } = self.weighted;
+        let with_fact = |fact: Fact| users.iter().copied().filter(move |&user| facts.available[user] == fact);
+        let executions = |fact: Fact| {
+            let blocks = with_fact(fact).map(|user| counts.block(graph.vertices[user].block));
+            blocks.fold(0, u64::saturating_add)
+        };
+        let (certain, uncertain) = (executions(Fact::MUST), executions(Fact::MAY));
+        let into_uncertain = self.sources_above(with_fact(Fact::MAY).collect());
+        let bounds = Interval {
+            low: uncertain.saturating_sub(into_uncertain.without.saturating_add(into_uncertain.duplicated)),
+            high: uncertain.min(into_uncertain.with.saturating_add(into_uncertain.duplicated)),
+        };
+        let bounds = bounds.plus(Interval::exactly(certain));
+        if certain == 0 || uncertain == 0 {
+            return bounds;
+        }
+        // Lanes with the value that go to copies of both kinds reuse it once.
+        let both = with_fact(Fact::MUST).chain(with_fact(Fact::MAY)).collect();
+        let Sources { with, duplicated, .. } = self.sources_above(both);
+        Interval { high: bounds.high.min(with.saturating_add(duplicated)), ..bounds }
+    }
+
+    fn sources_above(&mut self, users: Vec<Vertex>) -> Sources {
+        let UserBounds { weighted: Weighted { graph, facts, counts, .. }, splits, reached, searches } = self;
+        *searches += 1;
         let (mut with, mut without, mut duplicated) = (0u64, 0u64, 0u64);
-        let mut reached: HashSet<Vertex> = users.iter().copied().collect();
+        users.iter().for_each(|&user| reached[user] = *searches);
         let gaps = users.len();
         let mut visited = users;
         let mut next = 0;
@@ -69,16 +103,17 @@ impl Sources {
                 match (facts.available_from(graph, edge), gap) {
                     (Fact::NO, _) => without = without.saturating_add(count),
                     (_, None) => with = with.saturating_add(count),
-                    (_, Some(gap)) if reached.insert(gap) => visited.push(gap),
+                    (_, Some(gap)) if reached[gap] != *searches => {
+                        reached[gap] = *searches;
+                        visited.push(gap);
+                    }
                     _ => {}
                 }
             }
         }
-        for &vertex in &visited[gaps..] {
-            for (flow, targets) in crate::vng::ways_out(cfg, graph, vertex) {
-                let reaching = targets.iter().filter(|target| reached.contains(*target)).count() as u64;
-                duplicated = duplicated.saturating_add(reaching.saturating_sub(1).saturating_mul(counts.of(flow)));
-            }
+        for split in visited[gaps..].iter().flat_map(|&vertex| &splits[vertex]) {
+            let reaching = split.targets.iter().filter(|&&target| reached[target] == *searches).count() as u64;
+            duplicated = duplicated.saturating_add(reaching.saturating_sub(1).saturating_mul(split.count));
         }
         Sources { with, without, duplicated }
     }
