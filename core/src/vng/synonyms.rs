@@ -36,7 +36,7 @@ use crate::ir::Block;
 use crate::names::Name;
 use crate::trace::{Trace, ValueEvent, record_value_event};
 
-/// Pairs of names that are compared.
+/// Pairs of names that are compared, those included that never hold together.
 pub const MAX_PAIRS: usize = 1 << 22;
 
 /// A class of synonyms.
@@ -140,14 +140,15 @@ impl Comparison<'_> {
         for &name in self.threads.names() {
             groups.entry(self.end_of_first_way(name, &mut ends)).or_default().push(name);
         }
+        let pairs = groups.values().map(|group| group.len() as u64 * (group.len() as u64 - 1) / 2);
+        if pairs.sum::<u64>() > MAX_PAIRS as u64 {
+            return false;
+        }
         for group in groups.values() {
             for (index, &first) in group.iter().enumerate() {
                 for &second in &group[index + 1..] {
                     if self.hold_together(first, second) {
                         self.pair(first, second);
-                    }
-                    if self.pairs.len() > MAX_PAIRS {
-                        return false;
                     }
                 }
             }
