@@ -1,5 +1,5 @@
 // Every example runs alike, to the bit, on this machine and in WebAssembly: the whole answer is compared, memory included.
-// So does a program that asks for what the two builds do each in a way of its own.
+// So does a program that asks for what the two builds do each in a way of its own. The analyses of every example agree too.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -59,15 +59,15 @@ function signed(key, value) {
   return Object.is(value, -0) ? "-0" : value;
 }
 
-/// Prints what the package answers to the pairs of source and options in a file, a line each.
+/// Prints what the package answers to the calls in a file, each a function, a source and options, a line each.
 const RUN = `
 import { readFileSync } from "node:fs";
 import * as warpscope from "warpscope";
 ${signed}
-for (const [source, options] of JSON.parse(readFileSync("cases.json", "utf8"))) {
+for (const [name, source, options] of JSON.parse(readFileSync("cases.json", "utf8"))) {
   let answer;
   try {
-    answer = { ok: warpscope.simulate(source, options) };
+    answer = { ok: warpscope[name](source, options) };
   } catch ({ message, diagnostics }) {
     answer = { error: { message, diagnostics } };
   }
@@ -75,20 +75,34 @@ for (const [source, options] of JSON.parse(readFileSync("cases.json", "utf8"))) 
 }
 `;
 
-test("every example runs alike natively and in WebAssembly", (t) => {
-  const all = [...examples(), ["pairs of numbers", pairsOfNumbers(), { dump: true, seed: 7, from: "wir" }]];
-  assert.ok(all.length > 16, `${all.length} examples`);
-  const cases = all.map(([, source, options]) => [source, options]);
-  const project = newProject(t, { "run.js": RUN, "cases.json": JSON.stringify(cases) });
+/// Answers of the package and of this machine's engine to calls, in pairs.
+function answersOfBoth(t, calls) {
+  const project = newProject(t, { "run.js": RUN, "cases.json": JSON.stringify(calls) });
   const wasm = runNode(project, "run.js").trimEnd().split("\n");
-  const input = cases.map((one) => JSON.stringify(one)).join("\n");
+  const input = calls.map((call) => JSON.stringify(call)).join("\n");
   const native = spawnSync(process.env.WARPSCOPE_NATIVE, { input, encoding: "utf8", maxBuffer: 1 << 28 });
   assert.equal(native.status, 0, native.stderr);
   const expected = native.stdout.trimEnd().split("\n");
-  for (const [index, [name]] of all.entries()) {
-    const answer = JSON.parse(wasm[index]);
-    assert.ok(answer.ok, `${name}: ${answer.error?.message}`);
-    const wanted = JSON.parse(JSON.stringify(JSON.parse(expected[index]), signed));
-    assert.deepEqual(answer, wanted, name);
+  return calls.map((_, index) => [JSON.parse(wasm[index]), JSON.parse(JSON.stringify(JSON.parse(expected[index]), signed))]);
+}
+
+test("every example runs alike natively and in WebAssembly", (t) => {
+  const all = [...examples(), ["pairs of numbers", pairsOfNumbers(), { dump: true, seed: 7, from: "wir" }]];
+  assert.ok(all.length > 16, `${all.length} examples`);
+  const answers = answersOfBoth(t, all.map(([, source, options]) => ["simulate", source, options]));
+  for (const [index, [answer, wanted]] of answers.entries()) {
+    assert.ok(answer.ok, `${all[index][0]}: ${answer.error?.message}`);
+    assert.deepEqual(answer, wanted, all[index][0]);
   }
+});
+
+test("every example is analysed alike natively and in WebAssembly", (t) => {
+  const calls = examples().flatMap(([, source, { from, launch }]) => [
+    ["vng", source, { from, seeds: "all" }],
+    ["estimate", source, { from, seed: 7, exact: true, network: true, ...(launch && { launch }) }],
+  ]);
+  const answers = answersOfBoth(t, calls);
+  const answered = answers.filter(([answer]) => answer.ok).length;
+  assert.ok(answered > 0.9 * calls.length, `${answered} of ${calls.length} calls answered`);
+  answers.forEach(([answer, wanted], index) => assert.deepEqual(answer, wanted, `${calls[index][0]} of ${calls[index][1].slice(0, 200)}`));
 });

@@ -40,8 +40,8 @@ pub fn pack() -> Result<PathBuf> {
 /// Compiles the engine for this machine, with which the package's tests compare the one in WebAssembly.
 pub fn native_engine() -> Result<PathBuf> {
     progress::step("compile the engine for this machine", || {
-        tools::run(tools::cargo().args(["build", "--quiet", "--locked", "--workspace", "--example", "simulate"]))
+        tools::run(tools::cargo().args(["build", "--quiet", "--locked", "--workspace", "--example", "answer"]))
     })?;
-    let name = if cfg!(windows) { "simulate.exe" } else { "simulate" };
+    let name = if cfg!(windows) { "answer.exe" } else { "answer" };
     Ok(workspace::target().join("debug/examples").join(name))
 }
