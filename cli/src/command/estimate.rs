@@ -46,25 +46,33 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         has_events: options.events,
     };
     let mut reports = Vec::new();
-    let mut refusals = String::new();
+    let (mut refusals, mut is_wrong) = (String::new(), false);
     for &func in &analysed.funcs {
         match EstimateReport::new(&analysed.module, func, &request) {
             Ok(report) => reports.push(report),
-            Err(EstimateError::Profile(message)) => {
+            Err(EstimateError::Run(error)) => return reported(&analysed.source, Err(error)),
+            Err(EstimateError::NoProfile(message)) => {
                 refusals.push_str(&format!("{}: error: {message}\n", analysed.source.name));
             }
-            Err(EstimateError::Run(error)) => return reported(&analysed.source, Err(error)),
+            Err(EstimateError::Profile(message)) => {
+                is_wrong = true;
+                refusals.push_str(&format!("{}: error: {message}\n", analysed.source.name));
+            }
         }
     }
     if reports.is_empty() && !refusals.is_empty() {
         return Err(Failure::Program(refusals));
     }
-    output::notice(&refusals);
     if options.events {
         print_events(reports.into_iter().filter_map(|report| report.events))?;
     } else {
         options.analysis.print(&reports, EstimateReport::to_string)?;
     }
+    // Functions without a profile, among others that have one, are no mistake.
+    if is_wrong {
+        return Err(Failure::Program(refusals));
+    }
+    output::notice(&refusals);
     analysed.complete
 }
 

@@ -41,7 +41,7 @@ use crate::alias::AliasClasses;
 use crate::compact_sort::CompactSort;
 use crate::flow::{Definition, Value, Values};
 use crate::ir::{Block, Function, Inst, Opcode, ParamType, Special};
-use crate::symbolic::{Affine, AffineNames, Atom, Extension};
+use crate::symbolic::{Affine, AffineNames, Atom, Extension, is_kept};
 pub use load_kind::LoadKind;
 pub use replacement::{Replaced, Replacement, VersionOf};
 pub use text::NameText;
@@ -203,9 +203,13 @@ impl<'a> NameTable<'a> {
         }
     }
 
-    /// Is a name a constant or one value alone?
+    /// Is a name a constant or one value alone, also that of a special register or the address of a symbol?
     pub fn is_at_hand(&self, name: Name) -> bool {
-        matches!(self.expression(name), Expression::Constant { .. } | Expression::Value(_) | Expression::Special(_))
+        match self.expression(name) {
+            Expression::Constant { .. } | Expression::Value(_) | Expression::Special(_) => true,
+            Expression::Sum { sum, .. } => matches!((sum.terms(), sum.offset()), ([(Atom::Symbol(_), 1)], 0)),
+            _ => false,
+        }
     }
 
     /// The name of a predicate or of its negation, whichever is not negated.
@@ -221,12 +225,21 @@ impl<'a> NameTable<'a> {
 
     /// A name as a term of a sum: of the same width a sum itself, a constant extended, everything else an atom.
     fn as_sum(&self, name: Name, extension: Extension, width: u32) -> Affine<Name> {
-        match self.expression(name) {
-            Expression::Constant { number, width: own } => Affine::constant(extension.extend(*number, *own)),
-            Expression::Sum { sum, width: own } if *own == width => sum.clone(),
-            _ if self.width(name) >= width => Affine::atom(Atom::Value(name, Extension::Zero)),
-            _ => Affine::atom(Atom::Value(name, extension)),
-        }
+        let own = self.width(name);
+        let extension = match self.expression(name) {
+            Expression::Constant { number, width: own } => return Affine::constant(extension.extend(*number, *own)),
+            Expression::Sum { sum, .. } if own == width => return sum.clone(),
+            Expression::Special(special) if own >= width || is_kept(*special, own, extension) => {
+                return Affine::atom(Atom::Special(*special));
+            }
+            Expression::Value(value) if own < width => match self.sums.atom(*value, own, extension) {
+                Atom::Value(_, extension) => extension,
+                _ => extension,
+            },
+            _ if own >= width => Extension::Zero,
+            _ => extension,
+        };
+        Affine::atom(Atom::Value(name, extension))
     }
 
     /// Is a value a pointer that the function was given?

@@ -12,13 +12,18 @@ pub(super) fn is_named(data: &InstData) -> bool {
     is_computed && data.dsts.len() == 1 && !matches!(data.opcode.op, Op::Mov | Op::Cvta)
 }
 
+/// Type of an operand that is a number.
+pub(super) fn operand_type(signature: &Signature, index: usize) -> Option<Type> {
+    match signature.arg(index) {
+        Some(ArgKind::Value(ty) | ArgKind::LowBits(ty)) => Some(ty),
+        Some(ArgKind::Predicate) => Some(Type::Pred),
+        _ => None,
+    }
+}
+
 /// Bits of a constant operand.
 pub(super) fn constant_width(signature: &Signature, index: usize) -> u32 {
-    match signature.arg(index) {
-        Some(ArgKind::Value(ty) | ArgKind::LowBits(ty)) => ty.bits(),
-        Some(ArgKind::Predicate) => 1,
-        _ => 32,
-    }
+    operand_type(signature, index).map_or(32, Type::bits)
 }
 
 impl NameTable<'_> {
@@ -78,12 +83,18 @@ impl NameTable<'_> {
 
     /// The sum that integer arithmetic has become where an operand is constant now.
     fn linear(&mut self, opcode: Opcode, width: u32, args: &Args) -> Option<Name> {
-        if opcode.ty.is_float() || opcode.ty.bits() != width || opcode.flags != Opcode::new(opcode.op, opcode.ty).flags
-        {
+        let is_wide = matches!(opcode.op, Op::MulWide | Op::MadWide);
+        let bits = if is_wide { opcode.wide_type().bits() } else { opcode.ty.bits() };
+        if opcode.ty.is_float() || bits != width || opcode.flags != Opcode::new(opcode.op, opcode.ty).flags {
             return None;
         }
-        let term = |table: &Self, arg: Name| table.as_sum(arg, Extension::Zero, width);
-        let constant = |table: &Self, arg: Name| table.as_constant(arg).map(|number| number as i64);
+        // Only factors of a wide product are extended.
+        let extension = if is_wide { Extension::of(opcode.ty) } else { Extension::Zero };
+        let term = |table: &Self, arg: Name| table.as_sum(arg, extension, width);
+        let constant = |table: &Self, arg: Name| {
+            let number = table.as_constant(arg)?;
+            Some(if is_wide { extension.extend(number, opcode.ty.bits()) } else { number as i64 })
+        };
         let product = |table: &Self, left: Name, right: Name| match (constant(table, left), constant(table, right)) {
             (_, Some(factor)) => Some(term(table, left).times(factor)),
             (Some(factor), _) => Some(term(table, right).times(factor)),
@@ -93,8 +104,8 @@ impl NameTable<'_> {
             Op::Add => term(self, args[0]).plus(&term(self, args[1]))?,
             Op::Sub => term(self, args[0]).minus(&term(self, args[1]))?,
             Op::Neg => term(self, args[0]).times(-1),
-            Op::Mul => product(self, args[0], args[1])?,
-            Op::Mad => product(self, args[0], args[1])?.plus(&term(self, args[2]))?,
+            Op::Mul | Op::MulWide => product(self, args[0], args[1])?,
+            Op::Mad | Op::MadWide => product(self, args[0], args[1])?.plus(&term(self, args[2]))?,
             Op::Shl => {
                 let amount = constant(self, args[1]).filter(|amount| (0..i64::from(width.min(63))).contains(amount))?;
                 term(self, args[0]).times(1 << amount)

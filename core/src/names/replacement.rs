@@ -53,10 +53,9 @@ impl NameTable<'_> {
     /// A name before the load of one of its atoms: inside its address is the memory that was loaded. None where
     /// there is none.
     pub fn before_load(&mut self, name: Name, loaded: Value, version: &mut VersionOf<'_>) -> Option<Name> {
-        let Definition::Inst { inst, index: 0 } = self.values.definition(loaded) else { return None };
-        let is_plain = self.func.insts[inst].opcode.vector == 1;
+        let Definition::Inst { inst, index } = self.values.definition(loaded) else { return None };
         let Expression::Load { .. } = self.expression(name) else { return None };
-        let load = if is_plain { self.of_access(inst)? } else { return None };
+        let load = *self.of_elements(inst)?.get(index as usize)?;
         let at = version(self, load)?;
         let by = Replaced::Name(self.memory(load, at));
         self.replace(name, &[Replacement { part: Replaced::Value(loaded), by }], version)

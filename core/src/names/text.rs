@@ -4,11 +4,12 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::operations::operand_type;
 use super::{Expression, LoadKind, Name, NameTable};
 use crate::flow::Value;
-use crate::ir::{InstData, Module};
+use crate::ir::{InstData, Module, Type};
 use crate::symbolic::{Affine, Atom, SumText};
-use crate::text::expression_text;
+use crate::text::{constant_text, expression_text};
 
 /// Writes names. `register` gives the text of a value: a register that holds it, or where it was made.
 pub struct NameText<'t, 'a> {
@@ -46,9 +47,22 @@ impl NameText<'_, '_> {
             Expression::Operation { opcode, args, .. } => {
                 let operation = InstData::new(*opcode, [], []);
                 let opcode = expression_text(self.module, self.table.func, &operation, &|_| None);
-                let args: Vec<String> = args.iter().map(|&arg| self.factor(arg)).collect();
+                let signature = operation.opcode.signature();
+                let args = args.iter().enumerate().map(|(index, &arg)| match self.table.expression(arg) {
+                    Expression::Constant { number, .. } => self.constant(*number, operand_type(&signature, index), arg),
+                    _ => self.factor(arg),
+                });
+                let args: Vec<String> = args.collect();
                 format!("{} {}", opcode.trim(), args.join(", "))
             }
+        }
+    }
+
+    /// A constant operand, as the program writes one of that type.
+    fn constant(&self, number: u64, ty: Option<Type>, name: Name) -> String {
+        match ty {
+            Some(ty) if ty.is_float() => constant_text(number, ty),
+            _ => self.operand(name),
         }
     }
 

@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Display, Formatter};
 use serde::Serialize;
 
+use super::simulate::Element;
 use super::value_names::{NoteReport, notes, owned};
 use crate::ir::{Func, Inst, Module};
 use crate::pass::{AnalysisSettings, KnobValue};
@@ -53,7 +54,7 @@ pub struct DemandSeedReport {
     /// Its name, over the registers before it.
     pub name: String,
     /// The constant that it is on every way.
-    pub constant: Option<i64>,
+    pub constant: Option<Element>,
 }
 
 /// A name on a thread.
@@ -96,7 +97,7 @@ impl DemandReport {
         let text = instruction_text(module, func, inst);
         let answer = ValueNameGraph::demand(&foundation, inst)
             .ok_or_else(|| format!("`{at}` is no seed: `{text}`; the knob `vng.seeds` chooses seeds"))?;
-        let names = Names { module, func, foundation: &foundation, graph: &answer.graph };
+        let names = Names::new(module, func, &foundation, &answer.graph);
         let seed = &answer.graph.seeds[answer.seed];
         let mut remarks = notes(&answer.graph);
         if answer.is_cut {
@@ -123,7 +124,7 @@ impl DemandReport {
                 text,
                 kind: if seed.role == Role::User { "user" } else { "generator" },
                 name: names.at(seed.name, block, Some(inst)),
-                constant: answer.graph.constant(seed.name).map(|number| number as i64),
+                constant: names.constant(seed),
             },
             answer: answer.availability.map(|fact| fact.word()),
             visited: answer.visited,
@@ -199,7 +200,7 @@ impl Display for DemandReport {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let DemandReport { kernel, seed, answer, visited, .. } = self;
         let DemandSeedReport { block, index, text, name, .. } = seed;
-        let constant = seed.constant.map_or_else(String::new, |constant| format!(" = {constant}"));
+        let constant = seed.constant.as_ref().map_or_else(String::new, |constant| format!(" = {constant}"));
         writeln!(out, "{kernel}: {block}.{index} `{text}` is {name}{constant}")?;
         writeln!(out, "  available: {}, {visited} vertices visited", answer.unwrap_or("generates"))?;
         for row in &self.thread {

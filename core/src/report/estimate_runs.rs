@@ -31,6 +31,8 @@ pub struct ExactRuns<'a> {
 /// Reason why a function has no estimate.
 #[derive(Clone, PartialEq, Debug)]
 pub enum EstimateError {
+    /// The function has no profile; what to do.
+    NoProfile(String),
     /// The profile has no counts of whole runs; what to do.
     Profile(String),
     /// A run failed.

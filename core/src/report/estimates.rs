@@ -203,7 +203,10 @@ impl EstimateReport {
             None => ValueNameGraph::build(&foundation),
         };
         let cfg = foundation.cfg();
-        let refused = |error: CountsError| EstimateError::Profile(error.message(func));
+        let refused = |error: CountsError| match error {
+            CountsError::NoProfile | CountsError::NoPaths => EstimateError::NoProfile(error.message(func)),
+            _ => EstimateError::Profile(error.message(func)),
+        };
         let paths = match settings.is_from_paths() {
             true => Some(ExecutedPaths::declared(func, cfg).map_err(refused)?),
             false => None,
@@ -231,7 +234,7 @@ impl EstimateReport {
         if let Some(journal) = &mut journal {
             record_estimates(weighted, &estimators, &estimates, path_graph.is_none(), journal);
         }
-        let names = Names { module, func, foundation: &foundation, graph: &graph };
+        let names = Names::new(module, func, &foundation, &graph);
         let sum = |of: &dyn Fn(&Estimate) -> u64| estimates.iter().map(of).fold(0, u64::saturating_add);
         let bounds = estimators.iter().enumerate().map(|(at, estimator)| {
             let bounds = (sum(&|estimate| estimate.bounds[at].low), sum(&|estimate| estimate.bounds[at].high));

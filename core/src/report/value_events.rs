@@ -47,7 +47,7 @@ impl ValueEvents {
         let func = &module.funcs[func];
         let foundation = Foundation::compute(module, func, settings.vng_options());
         let graph = ValueNameGraph::build_traced(&foundation, &mut journal);
-        ValueEvents::narrate(&journal, &Names { module, func, foundation: &foundation, graph: &graph })
+        ValueEvents::narrate(&journal, &Names::new(module, func, &foundation, &graph))
     }
 
     /// The events of a journal of one analysis, of the graph that the names are of.

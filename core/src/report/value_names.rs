@@ -2,11 +2,12 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Display, Formatter};
 use serde::Serialize;
 
+use super::simulate::Element;
 use crate::ir::{Block, Func, Function, Module, Reg};
 use crate::pass::{AnalysisSettings, KnobValue};
 use crate::text::instruction_text;
@@ -81,7 +82,7 @@ pub struct SeedReport {
     /// Anticipation after it: `must`, `may` or `no`.
     pub anticipated: &'static str,
     /// The constant that it is on every way.
-    pub constant: Option<i64>,
+    pub constant: Option<Element>,
 }
 
 /// A value.
@@ -166,11 +167,17 @@ pub(super) fn notes(graph: &ValueNameGraph<'_>) -> Vec<NoteReport> {
         notes.push(NoteReport { rule: "limit", message });
     }
     if graph.classes.is_limited {
-        let message = "too many pairs of names to compare: all names are taken for different values".to_string();
+        let seeds = graph.seeds.len();
+        let message = format!(
+            "too many pairs of names to compare: all names are taken for different values, those of {seeds} seeds"
+        );
         notes.push(NoteReport { rule: "limit", message });
     }
     if graph.graph.is_limited {
-        let message = "the limit of vertices is reached; above the last ones nothing is available".to_string();
+        let users = graph.graph.cut_users();
+        let message = format!(
+            "the limit of vertices is reached, which {users} users suffer from; above the last ones nothing is available"
+        );
         notes.push(NoteReport { rule: "limit", message });
     }
     notes
@@ -193,7 +200,7 @@ impl VngReport {
         let options = settings.vng_options();
         let foundation = Foundation::compute(module, func, options);
         let graph = ValueNameGraph::build(&foundation);
-        let names = Names { module, func, foundation: &foundation, graph: &graph };
+        let names = Names::new(module, func, &foundation, &graph);
         let registers = registers(func);
         let components = graph.graph.values();
         let splits = graph.graph.vertices.keys().map(|vertex| splits_at(&foundation, &graph, vertex)).sum();
@@ -219,6 +226,12 @@ impl VngReport {
 }
 
 impl Names<'_, '_> {
+    /// The constant that a seed is on every way, as a number of the register that it writes.
+    pub(super) fn constant(&self, seed: &Seed) -> Option<Element> {
+        let reg = *self.func.insts[seed.inst].dsts.first()?;
+        Some(Element::new(self.func.reg_types[reg], self.graph.constant(seed)?))
+    }
+
     fn seed(&self, components: &Components, index: usize, seed: &Seed) -> SeedReport {
         let graph = self.graph;
         let vertex = graph.graph.seeds[index];
@@ -237,7 +250,7 @@ impl Names<'_, '_> {
             value: user.or(below).and_then(|vertex| components.of[vertex]),
             availability: user.map(|user| graph.facts.available[user].word()),
             anticipated: below.map_or("no", |below| graph.facts.anticipated[below].word()),
-            constant: graph.constant(seed.name).map(|number| number as i64),
+            constant: self.constant(seed),
         }
     }
 

@@ -23,6 +23,7 @@ pub use address::{Base, SymbolicAddress};
 pub use affine::{Affine, Atom};
 pub use bounds::{Bounds, Site};
 pub use induction::Inductions;
+pub(crate) use names::is_kept;
 pub use names::{AffineNames, KnownSums, Overflow};
 pub use range::{Extension, Range};
 pub use registers::{RegisterSum, Substituted, own_extension};

@@ -24,7 +24,7 @@ use hashbrown::HashMap;
 use super::affine::{Affine, Atom};
 use super::range::{Extension, Range, special_range, value_range};
 use crate::flow::{Definition, Value, ValueNames, Values};
-use crate::ir::{Flags, Function, Inst, Op, Operand, Reg, Type};
+use crate::ir::{Flags, Function, Inst, Op, Operand, Reg, Special, Type};
 
 /// May signed 32-bit arithmetic that feeds an address be taken not to overflow?
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -118,7 +118,7 @@ struct Substitution<'a> {
 impl Substitution<'_> {
     /// The sum that a value is, read from a register of so many bits.
     fn value(&self, value: Value, bits: u32, extension: Extension, depth: u32) -> Affine {
-        let AffineNames { func, values, .. } = self.names;
+        let values = self.names.values;
         if let Some(sum) = values.leaf(value).and_then(|leaf| self.leaf(leaf, bits, extension)) {
             return sum;
         }
@@ -132,10 +132,7 @@ impl Substitution<'_> {
                 return sum;
             }
         }
-        // A number that both extensions give has one name.
-        let is_never_negative =
-            bits == 64 || Extension::Sign.range(bits).contains(value_range(func, values, value, Extension::Zero));
-        Affine::atom(Atom::Value(value, if is_never_negative { Extension::Zero } else { extension }))
+        Affine::atom(self.names.atom(value, bits, extension))
     }
 
     /// The sum that an instruction's first destination is; none where it is no sum or may overflow.
@@ -264,8 +261,7 @@ impl Substitution<'_> {
             Operand::Const(constant) => Some(Affine::constant(extension.extend(*constant, bits))),
             // Special registers have 32 bits; PTX's limits keep all but a few below 2^31.
             Operand::Special(special) => {
-                let fits = bits > 32 || extension.range(bits).contains(special_range(*special));
-                fits.then(|| Affine::atom(Atom::Special(*special)))
+                is_kept(*special, bits, extension).then(|| Affine::atom(Atom::Special(*special)))
             }
             Operand::Symbol(symbol) => Some(Affine::atom(Atom::Symbol(*symbol))),
             _ => None,
@@ -289,7 +285,19 @@ impl Substitution<'_> {
     }
 }
 
+/// Whether a special register is the same number when its low bits are extended.
+pub(crate) fn is_kept(special: Special, bits: u32, extension: Extension) -> bool {
+    bits > 32 || extension.range(bits).contains(special_range(special))
+}
+
 impl AffineNames<'_> {
+    /// The atom that a value of so many bits is under an extension. A number that both extensions give has one atom.
+    pub(crate) fn atom(self, value: Value, bits: u32, extension: Extension) -> Atom {
+        let range = || value_range(self.func, self.values, value, Extension::Zero);
+        let is_never_negative = bits == 64 || Extension::Sign.range(bits).contains(range());
+        Atom::Value(value, if is_never_negative { Extension::Zero } else { extension })
+    }
+
     /// The value of the operand at a position, if it is a plain register.
     pub(super) fn operand_value(self, inst: Inst, index: usize) -> Option<Value> {
         let data = &self.func.insts[inst];

@@ -22,7 +22,7 @@
 
 use alloc::vec::Vec;
 
-use cranelift_entity::{PrimaryMap, entity_impl};
+use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
 use hashbrown::HashMap;
 
 use super::class_events::{ClassEvent, ClassEvents};
@@ -138,10 +138,35 @@ impl ThreadGraph {
         while let Some(vertex) = builder.work.pop() {
             builder.connect(vertex);
         }
-        let vertex = |seed: &Seed| key(seed).and_then(|key| builder.numbers.get(&key).copied());
+        // A vector store may be read by elements alone.
+        let vertex = |seed: &Seed| {
+            let names = core::iter::once(seed.name).chain(seed.elements.iter().copied());
+            let mut keys = names.filter_map(|name| Some((seed.block, seed.index, input.classes.of(name)?, true)));
+            keys.find_map(|key| builder.numbers.get(&key).copied())
+        };
         let seeds = input.seeds.iter().map(vertex).collect();
         builder.graph.seeds = seeds;
         builder.into_graph()
+    }
+}
+
+impl ThreadGraph {
+    /// Number of users above which a way is cut at the limit of vertices.
+    pub fn cut_users(&self) -> usize {
+        let cut = self.edges.iter().filter(|edge| edge.from == Err(EndReason::Limit)).map(|edge| edge.to);
+        let mut work: Vec<Vertex> = cut.collect();
+        let mut is_reached: SecondaryMap<Vertex, bool> = SecondaryMap::new();
+        let mut users = 0;
+        while let Some(vertex) = work.pop() {
+            if core::mem::replace(&mut is_reached[vertex], true) {
+                continue;
+            }
+            match self.vertices[vertex].kind {
+                VertexKind::User(_) => users += 1,
+                _ => work.extend(self.vertices[vertex].outgoing.iter().map(|&edge| self.edges[edge as usize].to)),
+            }
+        }
+        users
     }
 }
 
@@ -300,7 +325,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             self.edge(from, vertex, Flow::Edge(edge));
         }
         if cfg.is_entry(block) {
-            let is_given = matches!(above, Some(Above::Value(_)));
+            let is_given = matches!(above, Some(Above::Value(_) | Above::Given));
             let from = match is_given {
                 true => Ok(self.vertex((block, u32::MAX, class, true), VertexKind::AtHand)),
                 false => Err(EndReason::Entry),

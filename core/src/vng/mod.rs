@@ -301,9 +301,10 @@ impl<'a> ValueNameGraph<'a> {
         changed.collect::<BTreeSet<Block>>().len()
     }
 
-    /// The constant that a name is on every way.
-    pub fn constant(&self, name: Name) -> Option<u64> {
-        let members = self.classes.members(self.classes.of(name)?);
-        members.iter().find_map(|&member| self.names.as_constant(member))
+    /// The bits of the constant that a seed is on every way.
+    pub fn constant(&self, seed: &Seed) -> Option<u64> {
+        let members = self.classes.members(self.classes.of(seed.name)?);
+        let constant = members.iter().find_map(|&member| self.names.as_constant(member));
+        constant.map(|number| number ^ u64::from(seed.is_negated))
     }
 }

@@ -33,7 +33,9 @@ fn record_thread(shape: Shape<'_>, name: Name, thread: &Thread, trace: &mut dyn 
     let at = thread.latest.map(|latest| latest.block);
     match &thread.above {
         Above::Constant => record(trace, || ValueEvent::End { at, from: None, name, end: NameEnd::Constant }),
-        Above::Value(_) => record(trace, || ValueEvent::End { at, from: None, name, end: NameEnd::Value }),
+        Above::Value(_) | Above::Given => {
+            record(trace, || ValueEvent::End { at, from: None, name, end: NameEnd::Value })
+        }
         Above::End(reason) => record(trace, || ValueEvent::End { at, from: None, name, end: name_end(*reason) }),
         Above::Load(inst, above) | Above::Store(inst, above) => {
             if let Some(block) = at {

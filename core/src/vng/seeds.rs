@@ -38,8 +38,10 @@ pub struct Seed {
     pub index: u32,
     /// The instruction.
     pub inst: Inst,
-    /// The name of what it computes or stores.
+    /// The name of what it computes or stores, without a negation.
     pub name: Name,
+    /// Whether it computes the negation of the name.
+    pub is_negated: bool,
     /// Its role.
     pub role: Role,
     /// Names of the elements that it makes known besides.
@@ -68,13 +70,14 @@ pub(super) fn collect(
                 false => values.defined(inst).first().map(|&value| table.of_value(value)),
             };
             // What is a constant or another value at once is known without a search.
-            let Some(name) = name.map(|name| table.without_negation(name)).filter(|&name| !table.is_at_hand(name))
-            else {
+            let Some(whole) = name else { continue };
+            let name = table.without_negation(whole);
+            if table.is_at_hand(name) {
                 continue;
-            };
+            }
             let is_vector = is_access && func.insts[inst].opcode.vector > 1;
             let elements = if is_vector { table.of_elements(inst).unwrap_or_default() } else { Vec::new() };
-            seeds.push(Seed { block, index, inst, name, role, elements });
+            seeds.push(Seed { block, index, inst, name, is_negated: name != whole, role, elements });
         }
     }
     (seeds, guarded)

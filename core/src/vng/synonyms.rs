@@ -191,7 +191,7 @@ impl Comparison<'_> {
                 let first = self.shape.edges_into(*block).position(|edge| !cfg.is_retreating(edge))?;
                 along[first].ok()
             }
-            Above::Constant | Above::Value(_) | Above::End(_) => None,
+            Above::Constant | Above::Value(_) | Above::Given | Above::End(_) => None,
         }
     }
 
@@ -235,7 +235,7 @@ impl Comparison<'_> {
             _ if !moves => Some(name),
             Above::Load(_, before) | Above::Store(_, before) => Some(*before),
             Above::Join(_, along) => along[edge].ok(),
-            Above::Constant | Above::Value(_) | Above::End(_) => None,
+            Above::Constant | Above::Value(_) | Above::Given | Above::End(_) => None,
         };
         let later = if moves_first { a } else { b };
         let edges = if let Above::Join(_, along) = &later.above { along.len() } else { 1 };

@@ -2,10 +2,13 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
+
+use cranelift_entity::SecondaryMap;
 
 use super::{Foundation, ValueNameGraph, Vertex};
 use crate::flow::Value;
-use crate::ir::{Block, Function, Inst, Module};
+use crate::ir::{Block, Function, Inst, Module, Op};
 use crate::names::{Name, NameText};
 
 /// Writes the names of a graph at points of its function.
@@ -18,6 +21,35 @@ pub struct Names<'g, 'a> {
     pub foundation: &'g Foundation<'a>,
     /// Its graph.
     pub graph: &'g ValueNameGraph<'g>,
+    /// Values that copy each value, directly or over other copies.
+    copies: SecondaryMap<Value, Vec<Value>>,
+}
+
+impl<'g, 'a> Names<'g, 'a> {
+    /// The names of a graph.
+    pub fn new(
+        module: &'g Module,
+        func: &'g Function,
+        foundation: &'g Foundation<'a>,
+        graph: &'g ValueNameGraph<'g>,
+    ) -> Names<'g, 'a> {
+        let values = foundation.values();
+        let mut copies: SecondaryMap<Value, Vec<Value>> = SecondaryMap::new();
+        let mut originals: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
+        // A definition is visited before the copies of it, which it dominates.
+        for inst in foundation.cfg().reverse_postorder().iter().flat_map(|&block| func.block_insts(block)) {
+            let data = &func.insts[inst];
+            let is_copy = data.opcode.op == Op::Mov && data.guard.is_none();
+            let (&[read], &[written]) = (values.operands(inst), values.defined(inst)) else { continue };
+            let width = |value: Value| func.reg_types[values.reg(value)].bits();
+            if is_copy && width(read) == data.opcode.ty.bits() && width(written) == data.opcode.ty.bits() {
+                let original = originals[read].unwrap_or(read);
+                originals[written] = Some(original);
+                copies[original].push(written);
+            }
+        }
+        Names { module, func, foundation, graph, copies }
+    }
 }
 
 impl Names<'_, '_> {
@@ -29,20 +61,23 @@ impl Names<'_, '_> {
     /// A name over the registers before an instruction, or before the end of a block.
     pub fn at(&self, name: Name, block: Block, before: Option<Inst>) -> String {
         let values = self.foundation.values();
-        let register = |value: Value| {
-            let reg = values.reg(value);
+        let is_held = |value: &Value| {
             let held = match before {
-                Some(inst) => values.before(self.func, inst, reg),
-                None => values.at_end(block, reg),
+                Some(inst) => values.before(self.func, inst, values.reg(*value)),
+                None => values.at_end(block, values.reg(*value)),
             };
-            let name = &self.func.regs[reg].name;
-            match held == Some(value) {
-                true => name.clone(),
-                false => {
+            held == Some(*value)
+        };
+        let name_of = |value: Value| &self.func.regs[values.reg(value)].name;
+        let register = |value: Value| {
+            let mut holders = core::iter::once(value).chain(self.copies[value].iter().copied());
+            holders.find(is_held).map_or_else(
+                || {
                     let made = values.block(self.func, value).map_or("entry", |block| &self.func.blocks[block].name);
-                    format!("{name}@{made}")
-                }
-            }
+                    format!("{}@{made}", name_of(value))
+                },
+                |holder| name_of(holder).clone(),
+            )
         };
         NameText { table: &self.graph.names, module: self.module, register: &register }.text(name)
     }

@@ -10,7 +10,7 @@
 //!    So it is followed from there, whatever lies between.
 //! 2. Where joins of a block are the latest, each edge into it has a name of its own, with the
 //!    joins replaced by their arguments. A retreating edge costs one window
-//!    if it changes a value.
+//!    if joins of its target, of values or of versions, occur.
 //! 3. Where a load is the latest, the memory that it read takes the place of its value, in the
 //!    version that it has there. Where a store of exactly this memory begins the version, what it
 //!    stored takes its place; where joins of versions are the latest, each edge has its version.
@@ -61,6 +61,8 @@ pub enum Above {
     Constant,
     /// It is one value, which its definition makes known.
     Value(Value),
+    /// It is a special register or the address of a symbol, known from the function's entry on.
+    Given,
     /// Nothing above is available.
     End(EndReason),
     /// Joins of this block occur, of values or of memory: a name for each edge into it, parallel to
@@ -156,6 +158,9 @@ pub struct ThreadPlacer<'t, 'a> {
     versions: MemoryVersions<'t, 'a>,
     /// Names to be visited, by cost; of one cost first come, first served.
     work: Vec<VecDeque<Name>>,
+    /// Names that have been queued.
+    is_known: SecondaryMap<Name, bool>,
+    known: usize,
 }
 
 impl<'t, 'a> ThreadPlacer<'t, 'a> {
@@ -175,16 +180,24 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
             definitions: AtomDefinitions::new(shape),
             versions: MemoryVersions::new(shape, memory, limits.versions),
             work: (0..limits.window.max(1)).map(|_| VecDeque::new()).collect(),
+            is_known: SecondaryMap::new(),
+            known: 0,
         }
     }
 
-    /// Places the threads of these names.
+    /// Places the threads of these names. Those beyond the limit end where they begin.
     pub fn place(mut self, seeds: impl Iterator<Item = Name>) -> Threads {
-        seeds.for_each(|name| self.work[0].push_back(name));
+        for name in seeds {
+            if !self.enqueue(name, 0) && self.threads.threads[name].is_none() {
+                let latest = self.definitions.latest(self.table, name).map(|(place, _)| place);
+                let above = Above::End(EndReason::Limit);
+                self.threads.threads[name] = Some(Thread { cost: 0, latest, above });
+                self.threads.placed.push(name);
+            }
+        }
         for cost in 0..self.work.len() {
             while let Some(name) = self.work[cost].pop_front() {
-                let has_room = self.threads.placed.len() < self.limits.names;
-                if self.threads.threads[name].is_none() && has_room {
+                if self.threads.threads[name].is_none() {
                     let cost = cost as u32;
                     let latest = self.definitions.latest(self.table, name);
                     let above = self.above(name, latest.map(|(_, definition)| definition), cost);
@@ -203,6 +216,9 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
         }
         if let Some(value) = self.table.as_value(name) {
             return Above::Value(value);
+        }
+        if self.table.is_at_hand(name) {
+            return Above::Given;
         }
         match latest {
             None => Above::End(EndReason::Entry),
@@ -259,7 +275,7 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
             })
             .collect();
         let along = self.shape.edges_into(block).enumerate().map(|(at, edge)| {
-            let cost = cost + u32::from(cfg.is_retreating(edge) && !joins.is_empty());
+            let cost = cost + u32::from(cfg.is_retreating(edge));
             if cost >= self.limits.window {
                 return Err(EndReason::Window);
             }
@@ -290,12 +306,16 @@ impl<'t, 'a> ThreadPlacer<'t, 'a> {
         Above::Join(block, along)
     }
 
-    /// Queues a name, unless there are too many.
+    /// Queues a name. Returns false if there are too many.
     fn enqueue(&mut self, name: Name, cost: u32) -> bool {
-        let is_within = self.threads.threads[name].is_some() || self.threads.placed.len() < self.limits.names;
-        if is_within {
-            self.work[cost as usize].push_back(name);
+        if !self.is_known[name] {
+            if self.known >= self.limits.names {
+                return false;
+            }
+            self.is_known[name] = true;
+            self.known += 1;
         }
-        is_within
+        self.work[cost as usize].push_back(name);
+        true
     }
 }

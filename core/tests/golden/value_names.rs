@@ -51,7 +51,7 @@ pub fn names(golden: &Golden, module: &Module) -> Result<String, Failed> {
             growth.join(" ")
         );
         for seed in &report.seeds {
-            let constant = seed.constant.map_or_else(String::new, |constant| format!(" = {constant}"));
+            let constant = seed.constant.as_ref().map_or_else(String::new, |constant| format!(" = {constant}"));
             let available = seed.availability.unwrap_or("-");
             let place = format!("{}.{}", seed.block, seed.index);
             let name = &seed.name;
@@ -111,7 +111,9 @@ pub fn estimates(golden: &Golden, module: &Module) -> Result<String, Failed> {
     for func in module.funcs.keys() {
         match EstimateReport::new(&module, func, &request) {
             Ok(report) => text.push_str(&report.events.as_ref().map_or_else(|| estimate(&report), events)),
-            Err(EstimateError::Profile(message)) => _ = writeln!(text, "error: {message}"),
+            Err(EstimateError::NoProfile(message) | EstimateError::Profile(message)) => {
+                _ = writeln!(text, "error: {message}")
+            }
             Err(EstimateError::Run(error)) => return Err(error.to_string().into()),
         }
     }

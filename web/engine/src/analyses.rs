@@ -47,15 +47,19 @@ pub fn estimate(source: &str, options: &str) -> String {
             has_networks: network,
             has_events: false,
         };
-        let (mut reports, mut refusals) = (Vec::new(), Vec::new());
+        let (mut reports, mut refusals, mut is_wrong) = (Vec::new(), Vec::new(), false);
         for func in funcs {
             match EstimateReport::new(&module, func, &request) {
                 Ok(report) => reports.push(report),
-                Err(EstimateError::Profile(message)) => refusals.push(message),
+                Err(EstimateError::NoProfile(message)) => refusals.push(message),
+                Err(EstimateError::Profile(message)) => {
+                    is_wrong = true;
+                    refusals.push(message);
+                }
                 Err(EstimateError::Run(error)) => return Err(Failure::new(error.to_string())),
             }
         }
-        if reports.is_empty() && !refusals.is_empty() {
+        if is_wrong || reports.is_empty() && !refusals.is_empty() {
             return Err(Failure::new(refusals.join("\n")));
         }
         Ok(analysis.documents(reports))

@@ -41,7 +41,7 @@ impl CountsError {
         let label = |block: &Block| &func.blocks[*block].name;
         let name = &func.name;
         match self {
-            CountsError::NoProfile if func.block_order().nth(1).is_none() => format!(
+            CountsError::NoProfile if Cfg::compute(func).reverse_postorder().len() == 1 => format!(
                 "`{name}` has one block, which an edge profile does not count: declare `profile path {{ a: 10 }}` and \
                  use `estimate.from=paths`"
             ),

@@ -59,7 +59,7 @@ pub fn inspect(inspected: InspectedFunction<'_>, options: VngOptions, request: &
     let foundation = Foundation::compute(module, func, options);
     let mut journal = Journal::of_analysis("vng", id);
     let graph = ValueNameGraph::build_traced(&foundation, &mut journal);
-    let list = ValueList::new(Names { module, func, foundation: &foundation, graph: &graph });
+    let list = ValueList::new(Names::new(module, func, &foundation, &graph));
     let chosen = list.chosen(request);
     let overlay = Overlay::new(&list, chosen, Shading::default());
     let mut inspection = Inspection {

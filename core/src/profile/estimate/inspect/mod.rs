@@ -51,7 +51,7 @@ pub fn inspect(
     let counts = EdgeCounts::of_edges(foundation.cfg(), entered.edges.clone());
     let weighted = Weighted { cfg: foundation.cfg(), graph: &graph.graph, facts: &graph.facts, counts: &counts };
     let by_edges = estimate(weighted, estimators);
-    let list = ValueList::new(Names { module, func, foundation: &foundation, graph: &graph });
+    let list = ValueList::new(Names::new(module, func, &foundation, &graph));
     let by_paths = is_from_paths.then(|| {
         let paths = ExecutedPaths::declared(func, foundation.cfg())?;
         let graph = PathGraph::build(&paths, foundation.cfg(), &graph.graph)?;
