@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 
 use super::network::{self, RegionNetwork};
 use super::{
-    CountsError, Crossing, EdgeCounts, Estimate, Estimator, ExecutedPaths, Interval, PathGraph, Weighted, estimate,
-    record_estimates,
+    CountsError, Crossing, EdgeCounts, Endings, Estimate, Estimator, ExecutedPaths, Interval, PathGraph, Weighted,
+    estimate, record_estimates,
 };
 use crate::graph::{Cfg, Edge};
 use crate::inspect::{
@@ -46,13 +46,14 @@ pub fn inspect(
     let foundation = Foundation::compute(module, func, options);
     let mut journal = Journal::of_analysis("estimate", id);
     let graph = ValueNameGraph::build_traced(&foundation, &mut journal);
-    let entered = EnteredCounts::new(func, foundation.cfg(), request);
-    let counts = EdgeCounts::of_edges(foundation.cfg(), entered.edges.clone());
+    let endings = Endings { calls: foundation.ending_calls(), measured: None };
+    let entered = EnteredCounts::new(func, foundation.cfg(), endings, request);
+    let counts = EdgeCounts::of_edges(foundation.cfg(), entered.edges.clone(), foundation.ending_calls());
     let weighted = Weighted { cfg: foundation.cfg(), graph: &graph.graph, facts: &graph.facts, counts: &counts };
     let by_edges = estimate(weighted, estimators);
     let list = ValueList::new(Names { module, func, foundation: &foundation, graph: &graph });
     let by_paths = is_from_paths.then(|| {
-        let paths = ExecutedPaths::declared(func, foundation.cfg())?;
+        let paths = ExecutedPaths::declared(func, foundation.cfg(), endings)?;
         let graph = PathGraph::build(&paths, foundation.cfg(), &graph.graph)?;
         Ok::<_, CountsError>(graph.estimate(estimators, &by_edges, &list.components))
     });
@@ -316,7 +317,7 @@ struct EnteredCounts {
 }
 
 impl EnteredCounts {
-    fn new(func: &Function, cfg: &Cfg, request: &Request) -> EnteredCounts {
+    fn new(func: &Function, cfg: &Cfg, endings: Endings<'_>, request: &Request) -> EnteredCounts {
         let mut declared = vec![0u64; cfg.edge_count()];
         for profile in &func.profiles {
             let Profile::Edge(counts) = profile else { continue };
@@ -333,7 +334,8 @@ impl EnteredCounts {
             edges[edge.as_u32() as usize] = entered.unwrap_or(edges[edge.as_u32() as usize]);
         }
         let has_none = edges.iter().all(|&count| count == 0);
-        let error = EdgeCounts::of_runs(cfg, edges.clone()).err();
+        let runs = (!has_none).then(|| EdgeCounts::of_runs(cfg, edges.clone(), endings));
+        let error = runs.and_then(Result::err);
         EnteredCounts { declared, edges, has_none, error }
     }
 
@@ -402,6 +404,9 @@ impl EnteredCounts {
                 "These are no counts of whole runs: `{}` is entered {entered} times and left {left} times.",
                 name(*block)
             ),
+            Some(CountsError::UnknownEnds(block)) => {
+                format!("These counts do not say how many lanes end in calls of `{}`.", name(*block))
+            }
             Some(CountsError::TooLarge(block)) => format!("The counts at `{}` are above 2^56.", name(*block)),
             _ => return None,
         };

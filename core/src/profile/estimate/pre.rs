@@ -20,12 +20,9 @@ use crate::vng::{Fact, Vertex, VertexKind};
 
 /// The bounds of the reuse of users that are copies of one.
 pub(super) fn bounds(weighted: Weighted<'_>, users: &[Vertex]) -> Interval {
-    let Weighted { graph, facts, counts, .. } = weighted;
+    let facts = weighted.facts;
     let with_fact = |fact: Fact| users.iter().copied().filter(move |&user| facts.available[user] == fact);
-    let executions = |fact: Fact| {
-        let blocks = with_fact(fact).map(|user| counts.block(graph.vertices[user].block));
-        blocks.fold(0, u64::saturating_add)
-    };
+    let executions = |fact: Fact| with_fact(fact).map(|user| weighted.executions(user)).fold(0, u64::saturating_add);
     let (certain, uncertain) = (executions(Fact::MUST), executions(Fact::MAY));
     let into_uncertain = Sources::above(weighted, with_fact(Fact::MAY).collect());
     let bounds = Interval {
