@@ -630,7 +630,8 @@ export interface ValueRegion {
   duplicated: [number, number];
   /** `from` is null for nowhere and where a run begins. */
   entries: { from: string | null; to: string; name: string; count: number; available: boolean }[];
-  exits: { from: string; to: string; name: string; count: number; needed: boolean }[];
+  /** `to` is null where threads end in a function that is called. */
+  exits: { from: string; to: string | null; name: string; count: number; needed: boolean }[];
 }
 
 /** A flow network; edges give nodes by their places, and `cut` gives edges. */

@@ -6,6 +6,7 @@ use warpscope_core::derive;
 use warpscope_core::ir::{Func, Module};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::{AnalysisSettings, PASSES, Step};
+use warpscope_core::profile::Profile;
 use warpscope_core::report::{EstimateReport, EstimateRequest, ExactRuns, VngReport};
 use warpscope_core::sim::Settings;
 use warpscope_core::text::{Parsed, print};
@@ -76,15 +77,15 @@ pub fn vng(data: &[u8]) {
 /// flags at regions count what flags everywhere count.
 pub fn estimate(data: &[u8]) {
     let Some(mut module) = small_program(data) else { return };
-    estimates_are_in_order(&module, None);
+    estimates_are_in_order(&module, None, None);
     let mut launched = module.clone();
     let kernels: Vec<Func> = launched.kernels().collect();
     derive::derive_launches(&mut launched, &kernels);
     let short = Settings { fuel: MOST_FUEL, ..Settings::default() };
     let kernels: Vec<(Func, Settings)> = kernels.into_iter().map(|kernel| (kernel, short.clone())).collect();
     let runs = ExactRuns { module: &launched, kernels: &kernels, machine: Machine::default() };
-    if runs.declare_profile(&mut module).is_ok() {
-        estimates_are_in_order(&module, Some(&runs));
+    if let Ok(measured) = runs.declare_profile(&mut module) {
+        estimates_are_in_order(&module, Some(&measured), Some(&runs));
     }
 }
 
@@ -94,11 +95,17 @@ const MOST_FUEL: u64 = 50_000;
 /// Knobs with which analyses reach their limits.
 const NARROW: [&str; 4] = ["vng.names=7", "vng.vertices=9", "vng.kills=none", "vng.synonyms=false"];
 
-fn estimates_are_in_order(module: &Module, runs: Option<&ExactRuns<'_>>) {
+fn estimates_are_in_order(module: &Module, measured: Option<&Profile>, runs: Option<&ExactRuns<'_>>) {
     for knobs in [&[][..], &["estimate.from=paths"], &["vng.seeds=all", "vng.kills=none"], &NARROW] {
         let settings = settings(knobs);
-        let request =
-            EstimateRequest { settings: &settings, profile: "declared", runs, has_networks: true, has_events: true };
+        let request = EstimateRequest {
+            settings: &settings,
+            profile: "declared",
+            measured,
+            runs,
+            has_networks: true,
+            has_events: true,
+        };
         for func in module.funcs.keys() {
             let Ok(report) = EstimateReport::new(module, func, &request) else { continue };
             for (name, &(low, high)) in report.bounds.iter().chain([(&"best", &report.best)]) {

@@ -3,6 +3,7 @@
 use warpscope_core::derive;
 use warpscope_core::ir::{Func, Module};
 use warpscope_core::machine::Machine;
+use warpscope_core::profile::Profile;
 use warpscope_core::report::{EstimateError, EstimateReport, EstimateRequest, ExactRuns};
 use warpscope_core::sim::Settings;
 
@@ -36,11 +37,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let mut analysed = options.analysis.open(&["vng", "estimate"])?;
     let is_simulated = options.exact || options.profile == ProfileSource::Simulate;
     let runs = if is_simulated { Some(options.measure(&mut analysed)?) } else { None };
+    let measured = runs.as_ref().map(|(_, measured)| measured);
     let profile = if is_simulated { "simulated" } else { "declared" };
-    let exact = runs.as_ref().filter(|_| options.exact).map(Runs::exact);
+    let exact = runs.as_ref().filter(|_| options.exact).map(|(runs, _)| runs.exact());
     let request = EstimateRequest {
         settings: &analysed.settings,
         profile,
+        measured,
         runs: exact.as_ref(),
         has_networks: options.network,
         has_events: options.events,
@@ -90,8 +93,8 @@ impl Runs {
 }
 
 impl Options {
-    /// Runs the kernels and lets the program declare what was counted.
-    fn measure(&self, analysed: &mut Analysed) -> Result<Runs, Failure> {
+    /// Runs the kernels, lets the program declare what was counted, and returns that.
+    fn measure(&self, analysed: &mut Analysed) -> Result<(Runs, Profile), Failure> {
         let machine = self.run.machine()?;
         let mut module = analysed.module.clone();
         self.run.replace_launches(&mut module)?;
@@ -100,7 +103,7 @@ impl Options {
         let settings = self.run.complete_launches(&mut module, &kernels)?;
         let kernels: Vec<(Func, Settings)> = kernels.into_iter().zip(settings).collect();
         let runs = Runs { module, kernels, machine };
-        reported(&analysed.source, runs.exact().declare_profile(&mut analysed.module))?;
-        Ok(runs)
+        let measured = reported(&analysed.source, runs.exact().declare_profile(&mut analysed.module))?;
+        Ok((runs, measured))
     }
 }

@@ -47,7 +47,8 @@ pub fn measure() {
                     let built = ValueNameGraph::build_traced(&foundation, &mut journal);
                     if analysis == "estimate" {
                         let (cfg, graph) = (foundation.cfg(), &built.graph);
-                        let counts = EdgeCounts::of_edges(cfg, vec![1; cfg.edge_count()]);
+                        let calls = foundation.ending_calls();
+                        let counts = EdgeCounts::of_edges(cfg, vec![1; cfg.edge_count()], calls);
                         let weighted = Weighted { cfg, graph, facts: &built.facts, counts: &counts };
                         let estimates = estimate(weighted, &Estimator::ALL);
                         record_estimates(weighted, &Estimator::ALL, &estimates, true, &mut journal);

@@ -2,7 +2,7 @@
 
 use warpscope_core::graph::{Cfg, Edge};
 use warpscope_core::ir::{Function, Module};
-use warpscope_core::profile::estimate::{EdgeCounts, Estimator, Weighted, estimate};
+use warpscope_core::profile::estimate::{EdgeCounts, Endings, Estimator, Weighted, estimate};
 use warpscope_core::vng::{Foundation, ValueNameGraph, VngOptions};
 
 use crate::inputs::{Inputs, Random};
@@ -43,7 +43,7 @@ pub fn measure() {
     for_each_pass_input("estimate", |name, inputs| {
         let foundations: Vec<Foundation<'_>> =
             bodies(inputs).map(|(module, func)| Foundation::compute(module, func, VngOptions::default())).collect();
-        let counts: Vec<EdgeCounts> = foundations.iter().map(|foundation| counts(foundation.cfg())).collect();
+        let counts: Vec<EdgeCounts> = foundations.iter().map(counts).collect();
         let graphs: Vec<ValueNameGraph<'_>> = foundations.iter().map(ValueNameGraph::build).collect();
         let (size, count) = (Some(inputs.size), inputs.instructions());
         let graph = report::time(&format!("{name}, graphs beside"), size, "ns/instruction", count, None, || {
@@ -72,7 +72,8 @@ fn bodies(inputs: &Inputs) -> impl Iterator<Item = (&Module, &Function)> {
 }
 
 /// Counts of random walks through a function.
-fn counts(cfg: &Cfg) -> EdgeCounts {
+fn counts(foundation: &Foundation<'_>) -> EdgeCounts {
+    let cfg = foundation.cfg();
     let mut random = Random(1);
     let mut edges = vec![0; cfg.edge_count()];
     let distance = distances(cfg);
@@ -94,7 +95,8 @@ fn counts(cfg: &Cfg) -> EdgeCounts {
             at = cfg.target(edge);
         }
     }
-    EdgeCounts::of_runs(cfg, edges).expect("walks are whole runs")
+    let endings = Endings { calls: foundation.ending_calls(), measured: None };
+    EdgeCounts::of_runs(cfg, edges, endings).expect("walks are whole runs")
 }
 
 /// Edges from each block to the nearest exit.

@@ -9,12 +9,14 @@
 //! LaneGroups      which lanes run together what depends on that
 //! Liveness        which registers are read later
 //! Dependences     which instructions of a block must stay behind which
+//! EndingCalls     calls that lanes may not come back from
 //! FloatResults    registers that arithmetic alone computes, whose NaN is canonical
 //! vectors         registers that are computed side by side
 //! ```
 
 mod dependences;
 mod divergence;
+mod ending_calls;
 mod joins;
 mod lane_groups;
 mod liveness;
@@ -26,6 +28,7 @@ mod vectors;
 
 pub(crate) use dependences::Dependences;
 pub use divergence::{Cause, Divergence, DivergenceInput, Explanation, Source, Subject};
+pub use ending_calls::{EndingCall, EndingCalls};
 pub(crate) use lane_groups::{Allowance, LaneGroups, convergent_blocks};
 pub use liveness::Liveness;
 pub(crate) use nans::FloatResults;

@@ -39,6 +39,8 @@ struct Frame {
     numbers: [u64; 32],
     /// Lanes that have not returned. Not kept for the kernel.
     lanes: u32,
+    /// Program counter of the call. Not kept for the kernel.
+    call: u32,
 }
 
 /// A watcher that collects edge, path and zero-value profiles, and how warps execute blocks and part.
@@ -46,6 +48,8 @@ pub struct Collector {
     graphs: Vec<Graph>,
     effects: Vec<Effect>,
     places: Vec<(usize, Block)>,
+    /// Instruction of each program counter.
+    insts: Vec<Inst>,
     writes: Vec<Vec<(Write, Type)>>,
     /// Joint writes of each program counter.
     joint_writes: Vec<JointSite>,
@@ -60,6 +64,8 @@ pub struct Collector {
     frames: Vec<Vec<Frame>>,
     edges: BTreeMap<(usize, Block, Block), Count>,
     paths: BTreeMap<(usize, u64), Count>,
+    /// Paths that end in calls, by their numbers so far and program counters.
+    ended: BTreeMap<(u64, u32), Count>,
     zeros: BTreeMap<(usize, Write), ZeroCount>,
     joint: Vec<JointCount>,
 }
@@ -150,12 +156,14 @@ impl Collector {
             executions: vec![WarpCount::default(); places.len()],
             last_end: Vec::new(),
             places,
+            insts: program.locations.iter().map(|location| location.inst).collect(),
             writes,
             joint_writes,
             kernel_start,
             frames: Vec::new(),
             edges: BTreeMap::new(),
             paths: BTreeMap::new(),
+            ended: BTreeMap::new(),
             zeros: BTreeMap::new(),
             joint,
         }
@@ -176,6 +184,15 @@ impl Collector {
                 profile.entry(*func).or_default().paths.insert(path, count);
             }
         }
+        for (&(number, call), &count) in &self.ended {
+            let (graph, block) = self.places[call as usize];
+            let Graph { func, cfg, numbering } = &self.graphs[graph];
+            // From the block on the number so far is that of the path along the first edges.
+            let Some(mut path) = numbering.path(cfg, number) else { continue };
+            path.truncate(path.iter().position(|&at| at == block).map_or(path.len(), |at| at + 1));
+            let sum = profile.entry(*func).or_default().ended.entry((path, self.insts[call as usize])).or_default();
+            *sum += count;
+        }
         for (pc, &count) in self.executions.iter().enumerate().filter(|(_, count)| count.executions > 0) {
             let (graph, block) = self.places[pc];
             profile.entry(self.graphs[graph].func).or_default().blocks.insert(block, count);
@@ -195,19 +212,25 @@ impl Collector {
         }
         let stack = &mut self.frames[slot];
         if stack.is_empty() {
-            stack.push(Frame { graph: 0, numbers: [self.kernel_start; 32], lanes: !0 });
+            stack.push(Frame { graph: 0, numbers: [self.kernel_start; 32], lanes: !0, call: 0 });
         }
         stack
     }
 
     /// The paths of some lanes end; those with one number count as one warp.
     fn complete(&mut self, graph: usize, numbers: &[u64; 32], mask: u32) {
-        let mut groups: BTreeMap<u64, u32> = BTreeMap::new();
-        for lane in lanes(mask) {
-            *groups.entry(numbers[lane]).or_default() |= 1 << lane;
-        }
-        for (number, group) in groups {
+        for (number, group) in groups(numbers, mask) {
             self.paths.entry((graph, number)).or_default().add(group);
+        }
+    }
+
+    /// Some lanes end: the paths of their callers end in the calls.
+    fn complete_callers(&mut self, slot: usize, mask: u32) {
+        let stack = &self.frames[slot];
+        for (caller, callee) in stack.iter().zip(&stack[1..]) {
+            for (number, group) in groups(&caller.numbers, mask) {
+                self.ended.entry((number, callee.call)).or_default().add(group);
+            }
         }
     }
 
@@ -216,6 +239,10 @@ impl Collector {
         let stack = self.stack(slot);
         let top = stack.len() - 1;
         let (graph, numbers) = (stack[top].graph, stack[top].numbers);
+        if all_frames {
+            self.complete_callers(slot, mask);
+        }
+        let stack = &mut self.frames[slot];
         let frames = if all_frames { 0..top + 1 } else { top..top + 1 };
         for frame in &mut stack[frames] {
             frame.lanes &= !mask;
@@ -245,7 +272,7 @@ impl Watcher for Collector {
             Effect::None => {}
             Effect::Call(graph, block) => {
                 let start = self.graphs[graph].numbering.start(block).unwrap_or(0);
-                self.stack(slot).push(Frame { graph, numbers: [start; 32], lanes: mask });
+                self.stack(slot).push(Frame { graph, numbers: [start; 32], lanes: mask, call: pc });
             }
             Effect::Return => self.end(slot, mask, false),
             Effect::Exit => self.end(slot, mask, true),
@@ -316,6 +343,15 @@ fn zero_lanes(
     let sign = if ty.class() == TypeClass::Float { 1 << (ty.bits() - 1) } else { 0 };
     let is_zero = |lane: &usize| frame.read(file, value, *lane) & ty.mask() & !sign == 0;
     Some(lanes(mask).filter(is_zero).fold(0, |zero, lane| zero | 1 << lane))
+}
+
+/// Lanes by their numbers.
+fn groups(numbers: &[u64; 32], mask: u32) -> BTreeMap<u64, u32> {
+    let mut groups: BTreeMap<u64, u32> = BTreeMap::new();
+    for lane in lanes(mask) {
+        *groups.entry(numbers[lane]).or_default() |= 1 << lane;
+    }
+    groups
 }
 
 fn lanes(mask: u32) -> impl Iterator<Item = usize> {

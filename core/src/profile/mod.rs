@@ -12,8 +12,8 @@
 //! end of a block counts once for the block, and once on each edge that a lane takes. A path is
 //! Ball and Larus's: [`crate::graph::PathNumbering`] says where it starts and ends.
 //!
-//! Bounds: a path that an `exit` in a callee cuts short is not counted in the callers. Results of
-//! calls are not among the zero profiles. A predicate is zero where it is false.
+//! Paths that an `exit` in a callee cuts short are counted apart in the callers. Bounds: a text cannot declare them.
+//! Results of calls are not among the zero profiles. A predicate is zero where it is false.
 //!
 //! Source: T. Ball and J. Larus, Efficient path profiling, MICRO 1996.
 
@@ -37,7 +37,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::AddAssign;
 
-use crate::ir::{Block, Func, Write};
+use crate::ir::{Block, Func, Inst, Write};
 
 /// How often, in both units.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -116,6 +116,8 @@ pub struct FunctionProfile {
     pub edges: BTreeMap<(Block, Block), Count>,
     /// Count of each path, by its blocks.
     pub paths: BTreeMap<Vec<Block>, Count>,
+    /// Count of each path, by its blocks, that ends in a call at the end of these: lanes ended in the callee.
+    pub ended: BTreeMap<(Vec<Block>, Inst), Count>,
     /// Zero count of each write.
     pub zeros: BTreeMap<Write, ZeroCount>,
     /// Zero counts of a short vector, or of some of its elements: how often all of them were zero.
@@ -136,6 +138,9 @@ pub fn add(profile: &mut Profile, other: &Profile) {
         }
         for (path, &count) in &counts.paths {
             *sum.paths.entry(path.clone()).or_default() += count;
+        }
+        for (path, &count) in &counts.ended {
+            *sum.ended.entry(path.clone()).or_default() += count;
         }
         for (&block, count) in &counts.blocks {
             let sum = sum.blocks.entry(block).or_default();

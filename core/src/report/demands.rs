@@ -148,10 +148,7 @@ impl Names<'_, '_> {
         let from = match edge.from {
             Ok(from) => from,
             Err(reason) => {
-                let block = match edge.flow {
-                    Flow::Edge(edge) => self.foundation.cfg().source(edge),
-                    Flow::Block(block) | Flow::Entry(block) => block,
-                };
+                let block = edge.flow.block(self.foundation.cfg());
                 return ThreadSourceReport { block: self.label(block), name: None, why: Some(self.reason(reason)) };
             }
         };
@@ -160,7 +157,7 @@ impl Names<'_, '_> {
         let is_renamed = data.class != to.class || name != self.of_vertex(edge.to);
         let why = match (data.kind, edge.flow) {
             (VertexKind::Pass, _) if !is_renamed => None,
-            (VertexKind::Pass, Flow::Block(block)) => {
+            (VertexKind::Pass, Flow::Block(block, _)) => {
                 let inst = to.place.checked_sub(1).and_then(|place| self.foundation.instruction(block, place));
                 inst.map(|inst| format!("above {}", self.instruction(inst)))
             }

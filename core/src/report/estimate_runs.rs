@@ -40,18 +40,18 @@ pub enum EstimateError {
 }
 
 impl ExactRuns<'_> {
-    /// Runs the kernels, and lets a copy of the program declare what was counted.
+    /// Runs the kernels, lets a copy of the program declare what was counted, and returns that.
     ///
     /// # Errors
     ///
     /// If a run fails.
-    pub fn declare_profile(&self, module: &mut Module) -> Result<(), SimError> {
+    pub fn declare_profile(&self, module: &mut Module) -> Result<Profile, SimError> {
         let mut measured = Profile::new();
         for (kernel, settings) in self.kernels {
             profile::add(&mut measured, &measure(self.module, *kernel, settings, self.machine)?);
         }
         profile::declare(module, &measured);
-        Ok(())
+        Ok(measured)
     }
 
     /// The counters of a function's plan over all runs.

@@ -16,8 +16,9 @@ use super::value_names::{NoteReport, notes, owned};
 use crate::ir::{Block, Func, Module};
 use crate::journal::Journal;
 use crate::pass::{AnalysisSettings, KnobValue};
+use crate::profile::Profile;
 use crate::profile::estimate::{
-    CountsError, Crossing, EdgeCounts, Estimate, Estimator, ExecutedPaths, Interval, MAX_SPLITS, PathGraph,
+    CountsError, Crossing, EdgeCounts, Endings, Estimate, Estimator, ExecutedPaths, Interval, MAX_SPLITS, PathGraph,
     UserEstimate, Value, Weighted, estimate, exit_block, record_estimates,
 };
 use crate::vng::{Facts, Foundation, Names, ThreadGraph, ValueNameGraph, Vertex, VertexKind};
@@ -130,13 +131,13 @@ pub struct EntryReport {
     pub available: bool,
 }
 
-/// An edge out of a region.
+/// An edge out of a region. `to` is null where lanes end in a callee.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ExitReport {
     /// Label of the block before.
     pub from: String,
     /// Label of the block after.
-    pub to: String,
+    pub to: Option<String>,
     /// The name before it.
     pub name: String,
     /// Lanes.
@@ -179,6 +180,8 @@ pub struct EstimateRequest<'a> {
     pub settings: &'a AnalysisSettings,
     /// Source of the profile that the program declares: `declared` or `simulated`.
     pub profile: &'static str,
+    /// The profile that was measured, if it was: it says more than the program can declare.
+    pub measured: Option<&'a Profile>,
     /// Runs to count exactly, from which the profile is.
     pub runs: Option<&'a ExactRuns<'a>>,
     /// Whether flow networks are reported.
@@ -194,7 +197,7 @@ impl EstimateReport {
     ///
     /// If the profile has no counts of whole runs, or if a run fails.
     pub fn new(module: &Module, id: Func, request: &EstimateRequest<'_>) -> Result<EstimateReport, EstimateError> {
-        let EstimateRequest { settings, profile, runs, has_networks, has_events } = *request;
+        let EstimateRequest { settings, profile, measured, runs, has_networks, has_events } = *request;
         let func = &module.funcs[id];
         let foundation = Foundation::compute(module, func, settings.vng_options());
         let mut journal = has_events.then(|| Journal::of_analysis("estimate", id));
@@ -203,17 +206,19 @@ impl EstimateReport {
             None => ValueNameGraph::build(&foundation),
         };
         let cfg = foundation.cfg();
+        let measured = measured.and_then(|profile| profile.get(&id));
+        let endings = Endings { calls: foundation.ending_calls(), measured };
         let refused = |error: CountsError| match error {
             CountsError::NoProfile | CountsError::NoPaths => EstimateError::NoProfile(error.message(func)),
             _ => EstimateError::Profile(error.message(func)),
         };
         let paths = match settings.is_from_paths() {
-            true => Some(ExecutedPaths::declared(func, cfg).map_err(refused)?),
+            true => Some(ExecutedPaths::declared(func, cfg, endings).map_err(refused)?),
             false => None,
         };
         let counts = match &paths {
             Some(paths) => paths.edges.clone(),
-            None => EdgeCounts::declared(func, cfg).map_err(refused)?,
+            None => EdgeCounts::declared(func, cfg, endings).map_err(refused)?,
         };
         let threads = &graph.graph;
         let components = threads.values();
@@ -340,7 +345,7 @@ impl Names<'_, '_> {
         let graph = &self.graph.graph;
         ExitReport {
             from: self.label(graph.vertices[exit.inside].block),
-            to: self.label(exit_block(self.foundation.cfg(), graph, exit)),
+            to: exit_block(self.foundation.cfg(), graph, exit).map(|block| self.label(block)),
             name: self.of_vertex(exit.inside),
             count: exit.count,
             needed: exit.is_positive,

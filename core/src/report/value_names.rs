@@ -11,9 +11,7 @@ use super::simulate::Element;
 use crate::ir::{Block, Func, Function, Module, Reg};
 use crate::pass::{AnalysisSettings, KnobValue};
 use crate::text::instruction_text;
-use crate::vng::{
-    Components, Flow, Foundation, Names, Role, Seed, ValueNameGraph, Vertex, VertexKind, VngOptions, ways_out,
-};
+use crate::vng::{Components, Foundation, Names, Role, Seed, ValueNameGraph, Vertex, VertexKind, VngOptions, ways_out};
 
 /// Windows for which names are counted.
 const GROWTH: [u32; 4] = [1, 2, 3, 4];
@@ -266,10 +264,9 @@ impl Names<'_, '_> {
             let Some(value) = components.of[vertex].filter(|_| data.kind == VertexKind::Pass) else { continue };
             let from = data.incoming.iter().map(|&edge| {
                 let edge = &graph.edges[edge as usize];
-                let block = match (edge.from, edge.flow) {
-                    (Ok(from), _) => graph.vertices[from].block,
-                    (Err(_), Flow::Edge(edge)) => self.foundation.cfg().source(edge),
-                    (Err(_), Flow::Block(block) | Flow::Entry(block)) => block,
+                let block = match edge.from {
+                    Ok(from) => graph.vertices[from].block,
+                    Err(_) => edge.flow.block(self.foundation.cfg()),
                 };
                 let passes = edge.from.ok().filter(|&from| !matches!(graph.vertices[from].kind, VertexKind::Kill(_)));
                 SourceReport { block: self.label(block), name: passes.map(|from| self.of_vertex(from)) }

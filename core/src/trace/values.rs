@@ -129,8 +129,8 @@ pub enum ValueEvent {
         value: usize,
         /// Number of the vertex inside.
         vertex: u32,
-        /// The block that lanes go to.
-        to: Block,
+        /// The block that lanes go to; None where they end in a callee.
+        to: Option<Block>,
         /// Lanes.
         count: u64,
         /// Whether they need the value.

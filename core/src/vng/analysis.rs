@@ -10,7 +10,7 @@
 //! 2. Availability is pushed forward: `must` after users and generators, `no` after kills, from
 //!    nowhere and into the function.
 //! 3. Anticipation and numbers of users are pushed backward: one at a user, none at generators,
-//!    kills, exits, and along edges where no class continues.
+//!    kills, exits, where lanes may end in a callee, and along edges where no class continues.
 //! 4. Where several classes continue along one edge, anticipation is `must` if one of them is, and
 //!    numbers of users are added.
 //!
@@ -165,7 +165,8 @@ fn available(graph: &ThreadGraph, trace: &mut dyn Trace) -> SecondaryMap<Vertex,
     available
 }
 
-/// The ways out of a gap: the place of each, and the vertices that continue along it.
+/// The ways out of a gap: the place of each, and the vertices that continue along it. Along a call that lanes may not
+/// come back from there are two.
 pub fn ways_out(cfg: &Cfg, graph: &ThreadGraph, vertex: Vertex) -> Vec<(Flow, SmallVec<[Vertex; 2]>)> {
     let data = &graph.vertices[vertex];
     let edges = data.outgoing.iter().map(|&edge| graph.edges[edge as usize]);
@@ -176,9 +177,12 @@ pub fn ways_out(cfg: &Cfg, graph: &ThreadGraph, vertex: Vertex) -> Vec<(Flow, Sm
         let targets = targets[first..].iter().take_while(|&&(other, _)| other == flow);
         (flow, targets.map(|&(_, to)| to).collect())
     };
-    match targets.iter().any(|(flow, _)| matches!(flow, Flow::Edge(_))) {
-        true => cfg.out_edges(data.block).map(Flow::Edge).map(along).collect(),
-        false => Vec::from([along(Flow::Block(data.block))]),
+    match targets.last() {
+        Some((Flow::Edge(_), _)) => cfg.out_edges(data.block).map(Flow::Edge).map(along).collect(),
+        Some(&(flow @ Flow::Block(block, part), _)) if part > data.part => {
+            Vec::from([along(flow), along(Flow::Ended(block, data.part))])
+        }
+        _ => Vec::from([along(Flow::Block(data.block, data.part))]),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Events of classes inside blocks: the instructions that end the gaps.
+//! Events of classes inside blocks: the instructions at which gaps begin.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -90,7 +90,11 @@ impl<'g, 'a> ClassEvents<'g, 'a> {
                     Some((place, ClassEvent::Definition(name)))
                 },
             );
-        let known = occurrence.into_iter().chain(definition).max_by_key(|&(place, _)| place);
+        let ending_calls = self.input.ending_calls.of_block(block);
+        let ending = ending_calls[..ending_calls.partition_point(|call| call.place < place)].last();
+        let ending = ending.map(|call| (call.place, ClassEvent::Occurrence(VertexKind::Pass)));
+        // Of several at one place the last one counts.
+        let known = ending.into_iter().chain(occurrence).chain(definition).max_by_key(|&(place, _)| place);
         // A store that another name is above may change the memory of the class as well.
         let after = known.map_or(0, |(place, event)| place + u32::from(!self.is_passed(event)));
         let mut changes = self.input.memory.before(block, place).take_while(|change| change.place >= after);

@@ -12,7 +12,8 @@
 //!    and the gaps at the ends of its predecessors.
 //! 3. At a definition, and along each edge into a block whose joins occur in all names, the class
 //!    is another one. Two classes may be one above: one gap then has two successors there.
-//! 4. Nothing is above generators and kills, nor above the first user: it generates.
+//! 4. A call that lanes may not come back from divides a gap: fewer lanes may be in the lower one.
+//! 5. Nothing is above generators and kills, nor above the first user: it generates.
 //!
 //! Cost: O(live vertices · (edges + changes of memory in their blocks)). Limit: vertices; above the
 //! last ones nothing is available.
@@ -30,7 +31,8 @@ use super::memory::Memory;
 use super::seeds::{Role, Seed};
 use super::synonyms::{Class, Classes};
 use super::threads::{Above, EndReason, Shape, Threads};
-use crate::graph::Edge;
+use crate::flow::EndingCalls;
+use crate::graph::{Cfg, Edge};
 use crate::ir::{Block, Inst};
 use crate::names::NameTable;
 
@@ -57,12 +59,24 @@ pub enum VertexKind {
 /// Place of an edge, which has a count of lanes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Flow {
-    /// Inside a block.
-    Block(Block),
+    /// Inside the part of a block after so many calls that lanes may not come back from.
+    Block(Block, u32),
     /// Along an edge of the function's graph.
     Edge(Edge),
     /// Into the function, at this block.
     Entry(Block),
+    /// Into the call at the end of that part of a block, not to come back.
+    Ended(Block, u32),
+}
+
+impl Flow {
+    /// The block that lanes leave, begin at, or stay in.
+    pub fn block(self, cfg: &Cfg) -> Block {
+        match self {
+            Flow::Edge(edge) => cfg.source(edge),
+            Flow::Block(block, _) | Flow::Ended(block, _) | Flow::Entry(block) => block,
+        }
+    }
 }
 
 /// An edge between vertices.
@@ -85,6 +99,8 @@ pub struct VertexData {
     pub block: Block,
     /// The place of the instruction, or the first place of a gap.
     pub place: u32,
+    /// The part of its block: the number of calls before it that lanes may not come back from.
+    pub part: u32,
     /// Its class.
     pub class: Class,
     /// Edges into it.
@@ -121,6 +137,8 @@ pub struct GraphInput<'g, 'a> {
     pub classes: &'g Classes,
     /// The changes of memory.
     pub memory: &'g Memory<'a>,
+    /// The calls that lanes may not come back from.
+    pub ending_calls: &'g EndingCalls,
     /// Limit of vertices.
     pub vertices: usize,
 }
@@ -236,7 +254,8 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     fn add(&mut self, (block, place, class, _): Key, kind: VertexKind) -> Vertex {
-        let data = VertexData { kind, block, place, class, incoming: Vec::new(), outgoing: Vec::new() };
+        let part = self.input.ending_calls.part(block, place);
+        let data = VertexData { kind, block, place, part, class, incoming: Vec::new(), outgoing: Vec::new() };
         let vertex = self.graph.vertices.push(data);
         if matches!(kind, VertexKind::Pass | VertexKind::User(_)) {
             self.work.push(vertex);
@@ -250,20 +269,21 @@ impl<'g, 'a> Builder<'g, 'a> {
 
     /// Adds the edges into a vertex.
     fn connect(&mut self, vertex: Vertex) {
-        let VertexData { kind, block, place, class, .. } = self.graph.vertices[vertex];
+        let VertexData { kind, block, place, part, class, .. } = self.graph.vertices[vertex];
+        let inside = Flow::Block(block, part);
         if let VertexKind::User(_) = kind {
             let from = self.gap(block, place, class);
-            return self.edge(from, vertex, Flow::Block(block));
+            return self.edge(from, vertex, inside);
         }
         let Some(instruction) = place.checked_sub(1) else { return self.connect_start(vertex, block, class) };
         match self.events.just_before(block, place, class) {
             Some(ClassEvent::Occurrence(VertexKind::Pass)) => {
                 let from = self.gap(block, instruction, class);
-                self.edge(from, vertex, Flow::Block(block));
+                self.edge(from, vertex, inside);
             }
             Some(ClassEvent::Occurrence(kind)) => {
                 let from = self.vertex((block, instruction, class, true), kind);
-                self.edge(Ok(from), vertex, Flow::Block(block));
+                self.edge(Ok(from), vertex, inside);
             }
             Some(ClassEvent::Definition(name)) => {
                 let from = match self.input.threads.of(name).map(|thread| &thread.above) {
@@ -279,7 +299,7 @@ impl<'g, 'a> Builder<'g, 'a> {
                     }
                     _ => Err(EndReason::Limit),
                 };
-                self.edge(from, vertex, Flow::Block(block));
+                self.edge(from, vertex, inside);
             }
             None => {}
         }
@@ -309,7 +329,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         if is_here && let Some(Above::Value(_)) = above {
             // The join itself.
             let from = self.vertex((block, u32::MAX, class, true), VertexKind::AtHand);
-            return self.edge(Ok(from), vertex, Flow::Block(block));
+            return self.edge(Ok(from), vertex, Flow::Block(block, 0));
         }
         for (at, edge) in self.input.shape.edges_into(block).enumerate() {
             let source = cfg.source(edge);

@@ -34,7 +34,7 @@ use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
 use crate::alias::{AliasAnalysis, AliasClasses};
-use crate::flow::Values;
+use crate::flow::{EndingCalls, Values};
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Inst, Module};
 use crate::names::{Name, NameLimits, NameTable};
@@ -95,6 +95,7 @@ pub struct Foundation<'m> {
     values: Values,
     alias_classes: AliasClasses,
     known_sums: KnownSums,
+    ending_calls: EndingCalls,
     /// The instructions of each block, in order.
     instructions: SecondaryMap<Block, Vec<Inst>>,
 }
@@ -110,7 +111,19 @@ impl<'m> Foundation<'m> {
         let alias_classes = AliasClasses::compute(AliasAnalysis::new(module, func, &values, sums));
         let mut instructions: SecondaryMap<Block, Vec<Inst>> = SecondaryMap::new();
         func.block_order().for_each(|block| instructions[block] = func.block_insts(block).collect());
-        Foundation { module, func, options, cfg, dominators, values, alias_classes, known_sums, instructions }
+        let ending_calls = EndingCalls::compute(module, func);
+        Foundation {
+            module,
+            func,
+            options,
+            cfg,
+            dominators,
+            values,
+            alias_classes,
+            known_sums,
+            ending_calls,
+            instructions,
+        }
     }
 
     /// The instruction at a place of a block; None after its last one.
@@ -121,6 +134,11 @@ impl<'m> Foundation<'m> {
     /// The function's graph.
     pub fn cfg(&self) -> &Cfg {
         &self.cfg
+    }
+
+    /// The calls that lanes may not come back from.
+    pub fn ending_calls(&self) -> &EndingCalls {
+        &self.ending_calls
     }
 
     /// The function's values.
@@ -193,6 +211,7 @@ impl<'a> NamedThreads<'a> {
             threads: &self.threads,
             classes,
             memory: &self.memory,
+            ending_calls: &foundation.ending_calls,
             vertices: foundation.options.vertices,
         }
     }

@@ -71,11 +71,15 @@ impl Names<'_, '_> {
             ValueEvent::Exit { value, vertex, to, count, is_needed } => {
                 let vertex = Vertex::from_u32(*vertex);
                 let need = if *is_needed { "and need it once" } else { "and do not need it" };
-                let why = format!("{count} lanes go on to {} {need}", self.quoted(*to));
+                let from = self.graph.graph.vertices[vertex].block;
+                let why = match to {
+                    Some(to) => format!("{count} lanes go on to {} {need}", self.quoted(*to)),
+                    None => format!("{count} lanes end in a call of {}", self.quoted(from)),
+                };
                 Narrated {
                     rule: if *is_needed { "needed" } else { "not-needed" },
-                    at: Some(*to),
-                    from: Some(self.graph.graph.vertices[vertex].block),
+                    at: Some(to.unwrap_or(from)),
+                    from: Some(from),
                     value: Outcome::Count(*count),
                     ..self.of_region("exit", *value, vertex, &why)
                 }

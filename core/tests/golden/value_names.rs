@@ -96,13 +96,13 @@ pub fn estimates(golden: &Golden, module: &Module) -> Result<String, Failed> {
         launched
     });
     let exact = runs.as_ref().map(|module| ExactRuns { module, kernels: &kernels, machine: Machine::default() });
-    if let Some(exact) = &exact {
-        exact.declare_profile(&mut module).map_err(|error| error.to_string())?;
-    }
+    let measured = exact.as_ref().map(|exact| exact.declare_profile(&mut module)).transpose();
+    let measured = measured.map_err(|error| error.to_string())?;
     let has_networks = golden.words.iter().any(|word| word == "network");
     let request = EstimateRequest {
         settings: &settings,
         profile: "declared",
+        measured: measured.as_ref(),
         runs: exact.as_ref(),
         has_networks,
         has_events: golden.words.iter().any(|word| word == "events"),
@@ -156,7 +156,8 @@ fn estimate(report: &EstimateReport) -> String {
         }
         for exit in &region.exits {
             let sign = if exit.needed { '+' } else { '−' };
-            let _ = writeln!(text, "    Ex{sign} {} -> {} {}: {}", exit.from, exit.to, exit.name, exit.count);
+            let to = exit.to.as_deref().unwrap_or("the end");
+            let _ = writeln!(text, "    Ex{sign} {} -> {to} {}: {}", exit.from, exit.name, exit.count);
         }
     }
     let networks = report.values.iter().filter_map(|value| Some((value, value.networks.as_ref()?)));

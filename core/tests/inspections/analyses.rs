@@ -196,3 +196,18 @@ fn entered_counts_of_whole_runs_can_be_written_into_the_program() {
     let offered = edited(&all).offers.pop().expect("an offer").source;
     assert!(offered.contains("s -> l: 40\n") && offered.contains("r -> m: 70\n"), "{offered}");
 }
+
+#[test]
+fn entered_counts_move_lanes_that_end_in_calls() {
+    let arithmetic = ("vng.seeds", "arithmetic");
+    let program = golden("ended-in-a-call.wir");
+    let found = inspected(&program, &[arithmetic]);
+    assert!(found.lead.starts_with("30–60 of 230 executions") && found.notes.is_empty(), "{}", found.lead);
+    let key = &table(&found, "Counts").rows.iter().find(|row| row.cells[0].text == "m → u").expect("an edge").key;
+    let edited = inspected(&program, &[arithmetic, (key.as_str(), "90")]);
+    assert!(edited.lead.starts_with("50–60 of 250 executions") && edited.notes.is_empty(), "{}", edited.lead);
+    let more = inspected(&program, &[arithmetic, (key.as_str(), "101")]);
+    assert_eq!(more.notes[0].word, "no profile");
+    let several = inspected(&golden("ended-in-several-calls.wir"), &[arithmetic]);
+    assert_eq!(several.notes[0].sentence, "These counts do not say how many lanes end in calls of `m`.");
+}

@@ -110,6 +110,61 @@ fn both(count: Count) -> (u64, u64) {
 }
 
 #[test]
+fn paths_end_in_calls_of_lanes_that_end() {
+    // Lanes 5 to 7 end in `leaf`; lane 2 does in the second call of `middle`.
+    let source = "func leaf(i: u32, n: u32) {
+a:
+    p = setp.ge.u32 i, n
+    br p, out, back
+out:
+    exit
+back:
+    ret
+}
+func middle(i: u32, n: u32) {
+a:
+    q = setp.ge.u32 i, 4
+    br q, deep, shallow
+deep:
+    call leaf(i, n)
+    br shallow
+shallow:
+    r = setp.eq.u32 i, 2
+    @r call leaf(i, i)
+    ret
+}
+kernel k() {
+a:
+    i = mov.u32 %laneid
+    br b
+b:
+    call middle(i, 5)
+    br c
+c:
+    ret
+}
+launch k {
+    block 8
+    warp 8
+}
+";
+    let profiles = Profiles::of(source, &Settings::default());
+    let ended = |function: &str| {
+        let body = &profiles.module.funcs[profiles.module.func_by_name(function).expect("a function")];
+        let text =
+            |path: &[Block]| path.iter().map(|&block| body.blocks[block].name.as_str()).collect::<Vec<_>>().join(" ");
+        let ended = profiles.by_function[function].ended.iter();
+        ended.map(|((path, _), &count)| (text(path), both(count))).collect::<Vec<_>>()
+    };
+    let path = |text: &str, count: (u64, u64)| (text.to_string(), count);
+    assert_eq!(ended("middle"), [path("a deep", (3, 1)), path("a shallow", (1, 1))]);
+    assert_eq!(ended("k"), [path("a b", (4, 2))]);
+    assert_eq!(ended("leaf"), []);
+    assert_eq!(profiles.paths("middle"), [path("a deep shallow", (1, 1)), path("a shallow", (3, 1))]);
+    assert_eq!(profiles.paths("k"), [path("a b c", (4, 1))]);
+}
+
+#[test]
 fn edges_paths_and_zeros_of_a_divergent_loop() {
     // Lane i goes round i + 1 times; two warps.
     let source = "kernel k() {\nentry:\n    i = mov.u32 %laneid\n    n = mov.u32 0\n    br head\nhead:\n    \

@@ -1,16 +1,19 @@
 //! Estimators on random graphs and random runs: the count of reuse along the runs lies within all bounds, and each
 //! estimator is at least as tight as the one before. Bounds by executed paths hold as well, and are as tight as
-//! those by edges where each value has one name.
+//! those by edges where each value has one name. In half of the graphs runs may end in calls.
 
 use std::collections::BTreeMap;
 
+use warpscope_core::flow::EndingCalls;
 use warpscope_core::graph::{Cfg, Edge, PathNumbering, PathStep};
-use warpscope_core::ir::{Block, Function, Module};
+use warpscope_core::ir::{Block, Function, Inst, Module};
 use warpscope_core::profile::estimate::{
-    CountsError, EdgeCounts, Estimate, Estimator, ExecutedPaths, FlagPlan, Moment, PathGraph, Weighted, estimate,
+    CountsError, EdgeCounts, EndedPath, Endings, Estimate, Estimator, ExecutedPaths, FlagPlan, Moment, PathGraph,
+    Weighted, estimate,
 };
+use warpscope_core::profile::{Count, FunctionProfile};
 use warpscope_core::text;
-use warpscope_core::vng::{Flow, Foundation, ThreadGraph, ValueNameGraph, VertexKind, VngOptions};
+use warpscope_core::vng::{Flow, Foundation, Kills, ThreadGraph, ValueNameGraph, VertexKind, VngOptions};
 
 /// Graphs that an everyday run checks.
 const GRAPHS: u64 = 20_000;
@@ -25,13 +28,24 @@ impl Random {
     }
 }
 
-/// A program of a few blocks that load, store, and give `j` another value.
-pub(super) fn program(random: &mut Random, has_names: bool) -> (String, usize) {
+/// A function in which lanes may end.
+const CALLEE: &str = "func f(c: pred) {\nf0:\n    br c, f1, f2\nf1:\n    exit\nf2:\n    ret\n}\n";
+
+/// A program of a few blocks that load, store, give `j` another value, and perhaps call a function in which lanes may
+/// end.
+pub(super) fn program(random: &mut Random, has_names: bool, has_calls: bool) -> (String, usize) {
     let blocks = 3 + random.below(8);
     let mut text =
         String::from("kernel q(c: pred, i: s32, k: s32, A: ptr.global) {\nstart:\n    j = mov.s32 i\n    br b0\n");
     for block in 0..blocks {
         text.push_str(&format!("b{block}:\n"));
+        let call = |random: &mut Random| match has_calls.then(|| random.below(8)) {
+            Some(0) => "    call f(c)\n",
+            Some(1) => "    @c call f(c)\n",
+            _ => "",
+        };
+        text.push_str(call(random));
+        text.push_str(call(random));
         let kinds = if has_names { 9 } else { 6 };
         text.push_str(match random.below(kinds) {
             0 | 1 => "    x = ld.global.s32 A[i]\n",
@@ -42,6 +56,7 @@ pub(super) fn program(random: &mut Random, has_names: bool) -> (String, usize) {
             8 => "    j = mov.s32 k\n",
             _ => "",
         });
+        text.push_str(call(random));
         if block + 1 == blocks {
             text.push_str("    ret\n");
             continue;
@@ -58,16 +73,33 @@ pub(super) fn program(random: &mut Random, has_names: bool) -> (String, usize) {
         }
     }
     text.push_str("}\n");
+    if has_calls {
+        text.push_str(CALLEE);
+    }
     (text, blocks)
 }
 
-/// Edges of a random run; None if it does not end soon.
-pub(super) fn run(cfg: &Cfg, entry: Block, random: &mut Random) -> Option<Vec<Edge>> {
+/// The options for such a program. Calls kill nothing, so that values live across them.
+pub(super) fn options(has_calls: bool) -> VngOptions {
+    VngOptions { kills: if has_calls { Kills::None } else { Kills::Analysis }, ..VngOptions::default() }
+}
+
+/// A run.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(super) struct Run {
+    pub(super) edges: Vec<Edge>,
+    /// The number of the call in its last block that it ends in, if it does.
+    pub(super) ended: Option<u32>,
+}
+
+/// A random run; None if it does not end soon.
+pub(super) fn run(cfg: &Cfg, calls: &EndingCalls, entry: Block, random: &mut Random) -> Option<Run> {
     let (mut edges, mut at) = (Vec::new(), entry);
     while edges.len() < 60 {
+        let ended = (0..calls.of_block(at).len() as u32).find(|_| random.below(5) == 0);
         let out: Vec<Edge> = cfg.out_edges(at).collect();
-        if out.is_empty() {
-            return Some(edges);
+        if out.is_empty() || ended.is_some() {
+            return Some(Run { edges, ended });
         }
         let edge = out[random.below(out.len())];
         edges.push(edge);
@@ -77,7 +109,7 @@ pub(super) fn run(cfg: &Cfg, entry: Block, random: &mut Random) -> Option<Vec<Ed
 }
 
 /// Reuse along a run: one bit for each vertex is carried along the threads.
-pub(super) fn reuse(graph: &ThreadGraph, cfg: &Cfg, entry: Block, run: &[Edge]) -> u64 {
+pub(super) fn reuse(graph: &ThreadGraph, cfg: &Cfg, entry: Block, Run { edges: run, ended }: &Run) -> u64 {
     let mut order: Vec<_> = graph.vertices.keys().collect();
     let is_gap = |vertex| graph.vertices[vertex].kind == VertexKind::Pass;
     // A gap begins where the instruction before it ends.
@@ -88,8 +120,12 @@ pub(super) fn reuse(graph: &ThreadGraph, cfg: &Cfg, entry: Block, run: &[Edge]) 
     for step in 0..=run.len() {
         let came = if step == 0 { Flow::Entry(entry) } else { Flow::Edge(run[step - 1]) };
         let before = bits.clone();
+        let is_last = step == run.len();
         for &vertex in order.iter().filter(|&&vertex| graph.vertices[vertex].block == block) {
             let data = &graph.vertices[vertex];
+            if is_last && ended.is_some_and(|call| data.part > call) {
+                continue;
+            }
             let at = vertex.as_u32() as usize;
             let edges = data.incoming.iter().map(|&edge| graph.edges[edge as usize]);
             let value = |from: usize, kind: VertexKind, bits: &[bool]| match kind {
@@ -98,7 +134,7 @@ pub(super) fn reuse(graph: &ThreadGraph, cfg: &Cfg, entry: Block, run: &[Edge]) 
                 _ => true,
             };
             for edge in edges {
-                let is_taken = edge.flow == came || edge.flow == Flow::Block(block);
+                let is_taken = edge.flow == came || matches!(edge.flow, Flow::Block(at, _) if at == block);
                 if is_taken {
                     let source = if edge.flow == came { &before } else { &bits };
                     bits[at] =
@@ -114,17 +150,54 @@ pub(super) fn reuse(graph: &ThreadGraph, cfg: &Cfg, entry: Block, run: &[Edge]) 
     count
 }
 
-/// Adds the acyclic paths of a run.
-fn add_paths(cfg: &Cfg, entry: Block, run: &[Edge], lanes: u64, paths: &mut BTreeMap<Vec<Block>, u64>) {
-    let numbering = PathNumbering::compute(cfg);
-    let mut path = vec![entry];
-    for &edge in run {
-        if let PathStep::Restart(_) = numbering.step(edge) {
-            *paths.entry(std::mem::take(&mut path)).or_default() += lanes;
+/// Acyclic paths of runs.
+#[derive(Default, Debug)]
+struct Paths {
+    whole: BTreeMap<Vec<Block>, u64>,
+    /// Those that end in calls, with the numbers of these.
+    ended: BTreeMap<(Vec<Block>, u32), u64>,
+}
+
+impl Paths {
+    /// Adds the paths of a run.
+    fn add(&mut self, cfg: &Cfg, entry: Block, run: &Run, lanes: u64) {
+        let numbering = PathNumbering::compute(cfg);
+        let mut path = vec![entry];
+        for &edge in &run.edges {
+            if let PathStep::Restart(_) = numbering.step(edge) {
+                *self.whole.entry(std::mem::take(&mut path)).or_default() += lanes;
+            }
+            path.push(cfg.target(edge));
         }
-        path.push(cfg.target(edge));
+        match run.ended {
+            Some(call) => *self.ended.entry((path, call)).or_default() += lanes,
+            None => *self.whole.entry(path).or_default() += lanes,
+        }
     }
-    *paths.entry(path).or_default() += lanes;
+
+    fn whole(&self) -> Vec<(Vec<Block>, u64)> {
+        self.whole.iter().map(|(path, &count)| (path.clone(), count)).collect()
+    }
+
+    fn ended(&self) -> Vec<EndedPath> {
+        let path = |((blocks, call), &count): (&(Vec<Block>, u32), &u64)| EndedPath {
+            blocks: blocks.clone(),
+            call: *call as usize,
+            count,
+        };
+        self.ended.iter().map(path).collect()
+    }
+
+    /// The profile that runs would measure, as far as it is about paths that end in calls.
+    fn profile(&self, calls: &EndingCalls) -> FunctionProfile {
+        let inst =
+            |path: &[Block], call: u32| -> Inst { calls.of_block(*path.last().expect("a block"))[call as usize].inst };
+        let ended = self
+            .ended
+            .iter()
+            .map(|((path, call), &lanes)| ((path.clone(), inst(path, *call)), Count { lanes, warps: lanes }));
+        FunctionProfile { ended: ended.collect(), ..FunctionProfile::default() }
+    }
 }
 
 /// Sums of estimates.
@@ -170,7 +243,8 @@ impl Sums {
 }
 
 /// The counters of a plan, added, after a run.
-fn counted(plan: &FlagPlan, func: &Function, cfg: &Cfg, entry: Block, run: &[Edge]) -> u64 {
+fn counted(plan: &FlagPlan, func: &Function, foundation: &Foundation<'_>, entry: Block, run: &Run) -> u64 {
+    let cfg = foundation.cfg();
     let (mut flags, mut counts) = (vec![0; plan.flags], vec![0; plan.counters]);
     let mut apply = |moment: Moment| {
         if let Some(actions) = plan.at(moment) {
@@ -179,39 +253,54 @@ fn counted(plan: &FlagPlan, func: &Function, cfg: &Cfg, entry: Block, run: &[Edg
     };
     apply(Moment::Entry(entry));
     let mut block = entry;
-    for step in 0..=run.len() {
-        (0..func.block_insts(block).count()).for_each(|place| apply(Moment::Inst(block, place as u32)));
-        if let Some(&edge) = run.get(step) {
-            apply(Moment::Edge(edge));
-            block = cfg.target(edge);
+    for &edge in &run.edges {
+        for place in 0..func.block_insts(block).count() as u32 {
+            apply(Moment::Before(block, place));
+            apply(Moment::After(block, place));
+        }
+        apply(Moment::Edge(edge));
+        block = cfg.target(edge);
+    }
+    let last = run.ended.map(|call| foundation.ending_calls().of_block(block)[call as usize].place);
+    for place in 0..last.map_or(func.block_insts(block).count() as u32, |call| call + 1) {
+        apply(Moment::Before(block, place));
+        if Some(place) != last {
+            apply(Moment::After(block, place));
         }
     }
     counts.iter().sum()
 }
 
-fn check(source: &str, module: &Module, random: &mut Random, has_names: bool) -> bool {
+fn check(source: &str, module: &Module, random: &mut Random, (has_names, has_calls): (bool, bool)) -> bool {
     let func = module.funcs.values().next().expect("one kernel");
-    let foundation = Foundation::compute(module, func, VngOptions::default());
-    let cfg = foundation.cfg();
+    let foundation = Foundation::compute(module, func, options(has_calls));
+    let (cfg, calls) = (foundation.cfg(), foundation.ending_calls());
     let entry = cfg.entries()[0];
     let built = ValueNameGraph::build(&foundation);
     let mut edges = vec![0u64; cfg.edge_count()];
-    let mut paths: BTreeMap<Vec<Block>, u64> = BTreeMap::new();
+    let mut paths = Paths::default();
     let mut exact = 0;
-    let mut runs: Vec<(Vec<Edge>, u64)> = Vec::new();
+    let mut runs: Vec<(Run, u64)> = Vec::new();
     let wanted = 1 + random.below(6);
     for _ in 0..wanted {
-        let Some(run) = run(cfg, entry, random) else { continue };
+        let Some(run) = run(cfg, calls, entry, random) else { continue };
         let lanes = 1 + random.below(9) as u64;
-        run.iter().for_each(|edge| edges[edge.as_u32() as usize] += lanes);
-        add_paths(cfg, entry, &run, lanes, &mut paths);
+        run.edges.iter().for_each(|edge| edges[edge.as_u32() as usize] += lanes);
+        paths.add(cfg, entry, &run, lanes);
         exact += lanes * reuse(&built.graph, cfg, entry, &run);
         runs.push((run, lanes));
     }
     if edges.iter().all(|&count| count == 0) {
         return false;
     }
-    let counts = EdgeCounts::of_runs(cfg, edges.clone()).expect("whole runs");
+    let measured = paths.profile(calls);
+    let endings = Endings { calls, measured: Some(&measured) };
+    let counts = EdgeCounts::of_runs(cfg, edges.clone(), endings).expect("whole runs");
+    // Counts of edges alone say the same, or they leave open where lanes end.
+    match EdgeCounts::of_runs(cfg, edges.clone(), Endings { calls, measured: None }) {
+        Ok(of_edges) => assert_eq!(of_edges, counts, "{source}"),
+        Err(error) => assert!(matches!(error, CountsError::UnknownEnds(_)), "{error:?}\n{source}"),
+    }
     let weighted = Weighted { cfg, graph: &built.graph, facts: &built.facts, counts: &counts };
     let by_edges = estimate(weighted, &Estimator::ALL);
     let context = || format!("exact {exact}, edges {edges:?}, paths {paths:?}\n{source}");
@@ -220,13 +309,13 @@ fn check(source: &str, module: &Module, random: &mut Random, has_names: bool) ->
 
     let (full, _) = FlagPlan::of_gaps(cfg, &built.graph);
     let regions = FlagPlan::of_regions(weighted, by_edges.iter().map(|estimate| &estimate.value));
-    let count =
-        |plan: &FlagPlan| runs.iter().map(|(run, lanes)| lanes * counted(plan, func, cfg, entry, run)).sum::<u64>();
+    let count = |plan: &FlagPlan| {
+        runs.iter().map(|(run, lanes)| lanes * counted(plan, func, &foundation, entry, run)).sum::<u64>()
+    };
     assert_eq!(count(&full), exact, "flags at all gaps: {}", context());
     assert_eq!(of_edges.definite + count(&regions), exact, "flags at regions: {}", context());
 
-    let list: Vec<(Vec<Block>, u64)> = paths.iter().map(|(path, &count)| (path.clone(), count)).collect();
-    let executed = ExecutedPaths::of_runs(cfg, list.clone(), Some(edges.clone())).expect("whole paths");
+    let executed = ExecutedPaths::of_runs(cfg, paths.whole(), paths.ended(), Some(edges.clone())).expect("whole paths");
     let graph = PathGraph::build(&executed, cfg, &built.graph).expect("a small graph");
     let of_paths = Sums::of(&graph.estimate(&Estimator::ALL, &by_edges, &built.graph.values()));
     of_paths.check(exact, &context);
@@ -239,7 +328,7 @@ fn check(source: &str, module: &Module, random: &mut Random, has_names: bool) ->
         }
     }
     // Without counts of edges they are the same, or the paths leave them open.
-    match ExecutedPaths::of_runs(cfg, list, None) {
+    match ExecutedPaths::of_runs(cfg, paths.whole(), paths.ended(), None) {
         Ok(reconstructed) => assert_eq!(reconstructed.edges, executed.edges, "{}", context()),
         Err(error) => assert!(matches!(error, CountsError::SeveralWaysOn(_)), "{error:?}, {}", context()),
     }
@@ -251,9 +340,10 @@ fn check_graphs(has_names: bool) {
     let mut checked = 0;
     for seed in 0..graphs {
         let mut random = Random(seed);
-        let (source, _) = program(&mut random, has_names);
+        let has_calls = seed % 2 == 1;
+        let (source, _) = program(&mut random, has_names, has_calls);
         let parsed = text::parse(&source);
-        checked += u64::from(check(&source, &parsed.module, &mut random, has_names));
+        checked += u64::from(check(&source, &parsed.module, &mut random, (has_names, has_calls)));
     }
     assert!(checked > graphs / 2, "only {checked} of {graphs} graphs have runs");
 }

@@ -7,13 +7,15 @@
 
 use std::collections::BTreeMap;
 
+use warpscope_core::flow::EndingCalls;
 use warpscope_core::graph::{Cfg, Edge, FlowNetwork};
 use warpscope_core::ir::Block;
-use warpscope_core::profile::estimate::{EdgeCounts, Estimator, Interval, Weighted, estimate};
+use warpscope_core::profile::estimate::{EdgeCounts, Endings, Estimator, Interval, Weighted, estimate};
+use warpscope_core::profile::{Count, FunctionProfile};
 use warpscope_core::text;
 use warpscope_core::vng::{Foundation, ThreadGraph, ValueNameGraph, Vertex, VertexKind, VngOptions};
 
-use super::bounds::{Random, program, reuse, run};
+use super::bounds::{Random, Run, options, program, reuse, run};
 
 /// Runs of a profile; the sets of runs with the same counts are all enumerated.
 const MAX_RUNS: usize = 4;
@@ -24,12 +26,13 @@ const MAX_STEPS: usize = 20_000;
 /// Edges up to which all sets of insertions are enumerated.
 const MAX_INSERTIONS: usize = 12;
 
-/// All sets of runs that together pass each edge a given number of times.
+/// All sets of runs that together pass each edge, and end in each call, a given number of times.
 struct Decompositions<'a> {
     graph: &'a ThreadGraph,
     cfg: &'a Cfg,
     entry: Block,
     left: Vec<u64>,
+    left_to_end: Ended,
     steps: usize,
     least: u64,
     most: u64,
@@ -37,84 +40,117 @@ struct Decompositions<'a> {
 
 impl Decompositions<'_> {
     /// The least and the most reuse; None if there are too many sets.
-    fn range(graph: &ThreadGraph, cfg: &Cfg, entry: Block, counts: Vec<u64>, runs: usize) -> Option<(u64, u64)> {
-        let mut all = Decompositions { graph, cfg, entry, left: counts, steps: 0, least: u64::MAX, most: 0 };
-        all.add_run(runs, &[], 0);
+    fn range(graph: &ThreadGraph, cfg: &Cfg, case: &Case) -> Option<(u64, u64)> {
+        let (entry, left, left_to_end) = (cfg.entries()[0], case.counts.clone(), case.ended.clone());
+        let mut all = Decompositions { graph, cfg, entry, left, left_to_end, steps: 0, least: u64::MAX, most: 0 };
+        all.add_run(case.runs, &Run::default(), 0);
         (all.steps < MAX_STEPS).then_some((all.least, all.most))
     }
 
     /// Adds a run that is not before the last one, in the order of edges.
-    fn add_run(&mut self, runs: usize, last: &[Edge], reused: u64) {
+    fn add_run(&mut self, runs: usize, last: &Run, reused: u64) {
         if runs == 0 {
-            if self.left.iter().all(|&count| count == 0) {
+            if self.left.iter().chain(self.left_to_end.values()).all(|&count| count == 0) {
                 (self.least, self.most) = (self.least.min(reused), self.most.max(reused));
             }
             return;
         }
-        self.extend(runs, &mut Vec::new(), last, reused);
+        self.extend(runs, &mut Run::default(), last, reused);
     }
 
-    fn extend(&mut self, runs: usize, path: &mut Vec<Edge>, last: &[Edge], reused: u64) {
+    /// A run is complete.
+    fn finish(&mut self, runs: usize, path: &Run, last: &Run, reused: u64) {
+        if path >= last {
+            let more = reuse(self.graph, self.cfg, self.entry, path);
+            self.add_run(runs - 1, path, reused + more);
+        }
+    }
+
+    fn extend(&mut self, runs: usize, path: &mut Run, last: &Run, reused: u64) {
         self.steps += 1;
         if self.steps >= MAX_STEPS {
             return;
         }
-        let at = path.last().map_or(self.entry, |&edge| self.cfg.target(edge));
+        let at = path.edges.last().map_or(self.entry, |&edge| self.cfg.target(edge));
+        let ends: Vec<(Block, u32)> = self.left_to_end.range((at, 0)..=(at, u32::MAX)).map(|(&end, _)| end).collect();
+        for end in ends {
+            if self.left_to_end[&end] > 0 {
+                *self.left_to_end.entry(end).or_default() -= 1;
+                path.ended = Some(end.1);
+                self.finish(runs, path, last, reused);
+                path.ended = None;
+                *self.left_to_end.entry(end).or_default() += 1;
+            }
+        }
         let out: Vec<Edge> = self.cfg.out_edges(at).collect();
         if out.is_empty() {
-            if path.as_slice() >= last {
-                let more = reuse(self.graph, self.cfg, self.entry, path);
-                self.add_run(runs - 1, &path.clone(), reused + more);
-            }
-            return;
+            self.finish(runs, path, last, reused);
         }
         for edge in out {
             let index = edge.as_u32() as usize;
             if self.left[index] > 0 {
                 self.left[index] -= 1;
-                path.push(edge);
+                path.edges.push(edge);
                 self.extend(runs, path, last, reused);
-                path.pop();
+                path.edges.pop();
                 self.left[index] += 1;
             }
         }
     }
 }
 
+/// Runs that end in each call, by its block and number there.
+type Ended = BTreeMap<(Block, u32), u64>;
+
 /// A random program with a profile of few runs.
 struct Case {
     source: String,
+    options: VngOptions,
     counts: Vec<u64>,
+    ended: Ended,
     runs: usize,
 }
 
 impl Case {
     fn random(seed: u64, has_names: bool, is_wanted: impl Fn(&Cfg) -> bool) -> Option<Case> {
         let mut random = Random(seed);
-        let (source, _) = program(&mut random, has_names);
+        let has_calls = seed.is_multiple_of(3);
+        let (source, _) = program(&mut random, has_names, has_calls);
         let parsed = text::parse(&source);
         let func = parsed.module.funcs.values().next()?;
+        let calls = EndingCalls::compute(&parsed.module, func);
         let cfg = Cfg::compute(func);
         if !is_wanted(&cfg) {
             return None;
         }
         let mut counts = vec![0; cfg.edge_count()];
+        let mut ended = Ended::new();
         let mut runs = 0;
         for _ in 0..1 + random.below(MAX_RUNS) {
-            let Some(run) = run(&cfg, cfg.entries()[0], &mut random) else { continue };
-            run.iter().for_each(|edge| counts[edge.as_u32() as usize] += 1);
+            let Some(run) = run(&cfg, &calls, cfg.entries()[0], &mut random) else { continue };
+            run.edges.iter().for_each(|edge| counts[edge.as_u32() as usize] += 1);
+            if let (Some(call), Some(&edge)) = (run.ended, run.edges.last()) {
+                *ended.entry((cfg.target(edge), call)).or_default() += 1;
+            }
             runs += 1;
         }
-        (runs > 0).then_some(Case { source, counts, runs })
+        (runs > 0).then_some(Case { source, options: options(has_calls), counts, ended, runs })
     }
 
     /// Calls `check` with the graph, its counts and the bounds of CMP4.
     fn with_graph<R>(&self, check: impl FnOnce(Weighted<'_>, Interval) -> R) -> R {
         let parsed = text::parse(&self.source);
         let func = parsed.module.funcs.values().next().expect("one kernel");
-        let foundation = Foundation::compute(&parsed.module, func, VngOptions::default());
+        let foundation = Foundation::compute(&parsed.module, func, self.options);
         let built = ValueNameGraph::build(&foundation);
-        let counts = EdgeCounts::of_runs(foundation.cfg(), self.counts.clone()).expect("whole runs");
+        let calls = foundation.ending_calls();
+        let ended = self.ended.iter().map(|(&(block, call), &lanes)| {
+            let inst = calls.of_block(block)[call as usize].inst;
+            ((vec![block], inst), Count { lanes, warps: lanes })
+        });
+        let measured = FunctionProfile { ended: ended.collect(), ..FunctionProfile::default() };
+        let endings = Endings { calls, measured: Some(&measured) };
+        let counts = EdgeCounts::of_runs(foundation.cfg(), self.counts.clone(), endings).expect("whole runs");
         let weighted = Weighted { cfg: foundation.cfg(), graph: &built.graph, facts: &built.facts, counts: &counts };
         let bounds = estimate(weighted, &[Estimator::Cmp4]).iter().fold(Interval::default(), |sum, estimate| {
             Interval { low: sum.low + estimate.bounds[0].low, high: sum.high + estimate.bounds[0].high }
@@ -126,8 +162,7 @@ impl Case {
     fn gaps(&self) -> Option<(u64, u64)> {
         self.with_graph(|weighted, bounds| {
             let Weighted { cfg, graph, .. } = weighted;
-            let range = Decompositions::range(graph, cfg, cfg.entries()[0], self.counts.clone(), self.runs);
-            let (least, most) = range?;
+            let (least, most) = Decompositions::range(graph, cfg, self)?;
             assert!(bounds.low <= least && most <= bounds.high, "{bounds:?}, {least} to {most}\n{}", self.source);
             Some((least - bounds.low, bounds.high - most))
         })
@@ -216,7 +251,7 @@ impl<'a> Insertions<'a> {
             }
             if missing == before {
                 let users = graph.vertices.iter().filter(|(_, data)| matches!(data.kind, VertexKind::User(_)));
-                let executed = users.filter(|(_, data)| counts.block(data.block) > 0);
+                let executed = users.filter(|(_, data)| counts.part(data.block, data.part) > 0);
                 return executed.into_iter().all(|(user, _)| !missing[user.as_u32() as usize]);
             }
         }

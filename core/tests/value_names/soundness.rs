@@ -11,11 +11,12 @@ use warpscope_core::machine::Machine;
 use warpscope_core::names::Name;
 use warpscope_core::profile;
 use warpscope_core::profile::estimate::{
-    EdgeCounts, Estimator, ExecutedPaths, FlagPlan, Interval, PathGraph, ReuseCounter, Weighted, estimate,
+    CountsError, EdgeCounts, Endings, Estimator, ExecutedPaths, FlagPlan, Interval, PathGraph, ReuseCounter, Weighted,
+    estimate,
 };
 use warpscope_core::report;
 use warpscope_core::sim::lanes::LaneFile;
-use warpscope_core::sim::{FrameBase, Program, Progress, Settings, Simulation, Watcher};
+use warpscope_core::sim::{FrameBase, Kind, Program, Progress, Settings, Simulation, Watcher};
 use warpscope_core::vng::{
     Flow, Foundation, Seeds, ThreadGraph, ValueNameGraph, Vertex, VertexData, VertexKind, VngOptions,
 };
@@ -47,6 +48,8 @@ struct Numbers<'g> {
     foundation: &'g Foundation<'g>,
     kernel: usize,
     places: Vec<(usize, Block, Inst, u32)>,
+    /// Whether lanes end at a program counter, in whatever function.
+    exits: Vec<bool>,
     body: &'g warpscope_core::ir::Function,
     slots: HashMap<usize, HashMap<(Vertex, usize), Carried>>,
     /// The elements that vector accesses make known, by vertex.
@@ -90,7 +93,7 @@ impl Numbers<'_> {
 
     fn carried(&self, slot: usize, to: Vertex, way: Flow, lane: usize, own: Option<(Inst, u64)>) -> Carried {
         let edges = self.graph.vertices[to].incoming.iter().map(|&edge| self.graph.edges[edge as usize]);
-        let edge = edges.into_iter().find(|edge| edge.flow == way || matches!(edge.flow, Flow::Block(_)));
+        let edge = edges.into_iter().find(|edge| edge.flow == way || matches!(edge.flow, Flow::Block(..)));
         edge.and_then(|edge| edge.from.ok()).map_or(Carried::Nothing, |from| self.output(slot, from, lane, own))
     }
 
@@ -106,7 +109,7 @@ impl Numbers<'_> {
             .collect();
         for &(vertex, kind, at) in &here {
             if at == place && kind == VertexKind::User(inst) {
-                match (self.carried(slot, vertex, Flow::Block(block), lane, None), number) {
+                match (self.carried(slot, vertex, Flow::Block(block, 0), lane, None), number) {
                     (Carried::Nothing, _) => {}
                     (Carried::Number(carried), Some(number)) => {
                         self.reused += 1;
@@ -124,9 +127,17 @@ impl Numbers<'_> {
         let own = number.map(|number| (inst, number));
         for (vertex, kind, at) in here {
             if kind == VertexKind::Pass && at == place + 1 {
-                let carried = self.carried(slot, vertex, Flow::Block(block), lane, own);
+                let carried = self.carried(slot, vertex, Flow::Block(block, 0), lane, own);
                 self.slots.entry(slot).or_default().insert((vertex, lane), carried);
             }
+        }
+    }
+
+    /// Lanes end.
+    fn forget(&mut self, slot: usize, mask: u32) {
+        self.written.retain(|&(at, _, lane), _| at != slot || mask >> lane & 1 == 0);
+        if let Some(known) = self.slots.get_mut(&slot) {
+            known.retain(|&(_, lane), _| mask >> lane & 1 == 0);
         }
     }
 
@@ -141,6 +152,9 @@ fn lanes(mask: u32) -> impl Iterator<Item = usize> {
 
 impl Watcher for Numbers<'_> {
     fn issued(&mut self, slot: usize, pc: u32, running: u32, mask: u32) {
+        if self.exits[pc as usize] {
+            self.forget(slot, mask);
+        }
         if !self.is_kernel(pc) {
             return;
         }
@@ -161,11 +175,8 @@ impl Watcher for Numbers<'_> {
             self.results.clear();
             self.executed(slot, pc, lane, stored);
         }
-        if data.opcode.op == Op::Exit || data.opcode.op == Op::Ret {
-            self.written.retain(|&(at, _, lane), _| at != slot || mask >> lane & 1 == 0);
-            if let Some(known) = self.slots.get_mut(&slot) {
-                known.retain(|&(_, lane), _| mask >> lane & 1 == 0);
-            }
+        if data.opcode.op == Op::Ret {
+            self.forget(slot, mask);
         }
     }
 
@@ -244,6 +255,7 @@ fn check(source: &str, options: VngOptions) -> Result<u64, String> {
         foundation: &foundation,
         kernel: 0,
         places: places.collect(),
+        exits: program.insts.iter().map(|inst| inst.kind == Kind::Exit).collect(),
         body,
         slots: HashMap::new(),
         written: HashMap::new(),
@@ -257,7 +269,11 @@ fn check(source: &str, options: VngOptions) -> Result<u64, String> {
         report::measure(&module, kernel, &settings, Machine::default()).map_err(|error| error.to_string())?;
     profile::declare(&mut declaring, &measured);
     let cfg = foundation.cfg();
-    let edges = EdgeCounts::declared(&declaring.funcs[kernel], cfg).ok();
+    let endings = Endings { calls: foundation.ending_calls(), measured: measured.get(&kernel) };
+    let edges = match EdgeCounts::declared(&declaring.funcs[kernel], cfg, endings) {
+        Err(CountsError::NoProfile) => None,
+        counts => Some(counts.map_err(|error| error.message(body))?),
+    };
     let weighted = edges.as_ref().map(|counts| Weighted { cfg, graph: &built.graph, facts: &built.facts, counts });
     let estimates = weighted.map_or_else(Vec::new, |weighted| estimate(weighted, &Estimator::ALL));
     let (full, _) = FlagPlan::of_gaps(cfg, &built.graph);
@@ -293,7 +309,9 @@ fn check(source: &str, options: VngOptions) -> Result<u64, String> {
     if weighted.is_some() && correlated != counted {
         return Err(format!("{options:?}: {counted} counted at users, {correlated} at exits of regions"));
     }
-    if let Ok(paths) = ExecutedPaths::declared(&declaring.funcs[kernel], cfg) {
+    if weighted.is_some() {
+        let paths = ExecutedPaths::declared(&declaring.funcs[kernel], cfg, endings);
+        let paths = paths.map_err(|error| error.message(body))?;
         let graph = PathGraph::build(&paths, cfg, &built.graph).map_err(|error| format!("{error:?}"))?;
         let by_edges = Weighted { cfg, graph: &built.graph, facts: &built.facts, counts: &paths.edges };
         let by_edges = estimate(by_edges, &Estimator::ALL);
@@ -323,12 +341,31 @@ fn holds(source: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The program with functions in which some lanes end.
+fn ending_in_calls(source: &str) -> String {
+    let mut source = source.to_string();
+    for (header, bound) in [("func helper(a: u32, b: f32) -> f32 {\n", 11), ("func split(a: u32) -> u32 {\n", 7)] {
+        assert!(source.contains(header), "{source}");
+        let check = format!(
+            "{header}check:\n    rest = rem.u32 a, {bound}\n    ends = setp.eq.u32 rest, 3\n    br ends, end, entry\n\
+             end:\n    exit\n"
+        );
+        source = source.replace(header, &check);
+    }
+    source
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) })]
 
     #[test]
     fn reused_numbers_are_equal(recipe in recipe()) {
         holds(&emit::program(&recipe))?;
+    }
+
+    #[test]
+    fn reused_numbers_are_equal_where_lanes_end_in_calls(recipe in recipe()) {
+        holds(&ending_in_calls(&emit::program(&recipe)))?;
     }
 
     #[test]

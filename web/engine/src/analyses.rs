@@ -37,12 +37,12 @@ pub fn estimate(source: &str, options: &str) -> String {
         let is_simulated = exact || profile == ProfileSource::Simulate;
         let (launched, kernels) = launched(&module, &run)?;
         let runs = ExactRuns { module: &launched, kernels: &kernels, machine: run.machine()? };
-        if is_simulated {
-            runs.declare_profile(&mut module).map_err(|error| Failure::new(error.to_string()))?;
-        }
+        let measured = is_simulated.then(|| runs.declare_profile(&mut module)).transpose();
+        let measured = measured.map_err(|error| Failure::new(error.to_string()))?;
         let request = EstimateRequest {
             settings: &settings,
             profile: if is_simulated { "simulated" } else { "declared" },
+            measured: measured.as_ref(),
             runs: exact.then_some(&runs),
             has_networks: network,
             has_events: false,

@@ -49,12 +49,13 @@ pub fn record_estimates(
     }
 }
 
-/// The block that an edge out of a region leads to.
-pub fn exit_block(cfg: &Cfg, graph: &ThreadGraph, exit: &Crossing) -> Block {
+/// The block that an edge out of a region leads to; None where lanes end in a callee.
+pub fn exit_block(cfg: &Cfg, graph: &ThreadGraph, exit: &Crossing) -> Option<Block> {
     match (exit.outside, exit.flow) {
-        (Some(outside), _) => graph.vertices[outside].block,
-        (None, Flow::Edge(edge)) => cfg.target(edge),
-        (None, _) => graph.vertices[exit.inside].block,
+        (Some(outside), _) => Some(graph.vertices[outside].block),
+        (None, Flow::Edge(edge)) => Some(cfg.target(edge)),
+        (None, Flow::Ended(..)) => None,
+        (None, _) => Some(graph.vertices[exit.inside].block),
     }
 }
 

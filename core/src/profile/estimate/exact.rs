@@ -1,7 +1,8 @@
 //! The exact count of reuse along the runs of a launch.
 //!
 //! 1. Each call of a function has the flags of its [plan](super::FlagPlan), a bit for each lane of a warp.
-//! 2. Instructions and moves along edges change and count the flags of the lanes that take part.
+//! 2. Instructions and moves along edges change and count the flags of the lanes that take part. Those of a call do
+//!    when they come back.
 //! 3. Flags of the kernel begin anew for lanes that have ended.
 //!
 //! Cost: O(flags that change) for each instruction and move.
@@ -15,7 +16,7 @@ use cranelift_entity::EntityRef;
 use super::flags::{Actions, FlagPlan, Moment};
 use crate::graph::Cfg;
 use crate::ir::{Block, Func, Inst, Module};
-use crate::sim::{Kind, Program, Watcher};
+use crate::sim::{DecodedInst, Kind, Program, Watcher};
 
 /// Counts of a function in a run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -33,7 +34,6 @@ pub type CountReuse<'a> = &'a dyn Fn(&Module, Func, &Cfg, &FlagPlan) -> Option<C
 struct Placed<'g> {
     cfg: &'g Cfg,
     plan: &'g FlagPlan,
-    entry: Block,
 }
 
 /// A call that some lanes have not returned from, or the kernel itself.
@@ -42,6 +42,8 @@ struct Frame {
     lanes: u32,
     /// Lanes whose flags are set.
     flags: Vec<u32>,
+    /// Program counter of the call. Not kept for the kernel.
+    call: u32,
 }
 
 /// A watcher that counts reuse.
@@ -49,10 +51,12 @@ pub struct ReuseCounter<'g> {
     placed: Vec<Option<Placed<'g>>>,
     /// Function and block of each program counter.
     places: Vec<(usize, Block)>,
-    /// The actions of each program counter.
-    actions: Vec<Option<&'g Actions>>,
-    /// The function that each call enters.
-    callees: BTreeMap<u32, usize>,
+    /// The actions before and after the instruction of each program counter.
+    actions: Vec<[Option<&'g Actions>; 2]>,
+    /// The function that each call enters, and the block.
+    callees: BTreeMap<u32, (usize, Block)>,
+    /// The same of the kernel.
+    kernel: (usize, Block),
     returns: Vec<Ending>,
     slots: Vec<Vec<Frame>>,
     counts: Vec<CountedReuse>,
@@ -71,7 +75,7 @@ impl<'g> ReuseCounter<'g> {
     pub fn new(module: &Module, program: &Program, plans: &[(Func, &'g Cfg, &'g FlagPlan)]) -> ReuseCounter<'g> {
         let placed = program.funcs.iter().map(|decoded| {
             let &(_, cfg, plan) = plans.iter().find(|(func, ..)| *func == decoded.func)?;
-            Some(Placed { cfg, plan, entry: *cfg.entries().first()? })
+            Some(Placed { cfg, plan })
         });
         let placed: Vec<Option<Placed<'g>>> = placed.collect();
         let mut indices: BTreeMap<(Func, Inst), u32> = BTreeMap::new();
@@ -85,10 +89,17 @@ impl<'g> ReuseCounter<'g> {
         let places: Vec<(usize, Block)> =
             places.map(|(pc, location)| (program.func_at(pc as u32), location.block)).collect();
         let actions = program.locations.iter().zip(&places).map(|(location, &(func, block))| {
-            let index = *indices.get(&(location.func, location.inst))?;
-            placed[func].as_ref()?.plan.at(Moment::Inst(block, index))
+            let index = indices.get(&(location.func, location.inst));
+            let planned = index.zip(placed[func].as_ref());
+            let moments = |&index| [Moment::Before(block, index), Moment::After(block, index)];
+            planned.map_or([None; 2], |(index, placed)| moments(index).map(|moment| placed.plan.at(moment)))
         });
         let calls = program.insts.iter().zip(0..).filter(|(inst, _)| inst.kind == Kind::Call);
+        let callee = |(inst, pc): (&DecodedInst, u32)| {
+            let site = &program.calls[inst.side as usize];
+            (pc, (site.callee, places[site.entry as usize].1))
+        };
+        let callees = calls.map(callee).collect();
         let ending = |kind: &Kind| match kind {
             Kind::Ret => Ending::Return,
             Kind::Exit => Ending::Exit,
@@ -106,7 +117,8 @@ impl<'g> ReuseCounter<'g> {
             counts: placed.iter().map(counts).collect(),
             placed,
             places,
-            callees: calls.map(|(inst, pc)| (pc, program.calls[inst.side as usize].callee)).collect(),
+            callees,
+            kernel: (0, module.funcs[program.funcs[0].func].entry_block().unwrap_or(Block::from_u32(0))),
             returns: program.insts.iter().map(|inst| ending(&inst.kind)).collect(),
             slots: Vec::new(),
         }
@@ -119,18 +131,18 @@ impl<'g> ReuseCounter<'g> {
     }
 
     /// Sets the flags of some lanes as they are before the first instruction of a function.
-    fn begin(&mut self, func: usize, mask: u32, flags: &mut [u32]) {
-        if let Some(Placed { plan, entry, .. }) = &self.placed[func]
-            && let Some(actions) = plan.at(Moment::Entry(*entry))
+    fn begin(&mut self, (func, entry): (usize, Block), mask: u32, flags: &mut [u32]) {
+        if let Some(Placed { plan, .. }) = &self.placed[func]
+            && let Some(actions) = plan.at(Moment::Entry(entry))
         {
             actions.apply(mask, flags, &mut self.counts[func].counters);
         }
     }
 
-    fn frame(&mut self, func: usize, lanes: u32) -> Frame {
-        let mut flags = vec![0; self.placed[func].as_ref().map_or(0, |placed| placed.plan.flags)];
-        self.begin(func, lanes, &mut flags);
-        Frame { lanes, flags }
+    fn frame(&mut self, entered: (usize, Block), lanes: u32, call: u32) -> Frame {
+        let mut flags = vec![0; self.placed[entered.0].as_ref().map_or(0, |placed| placed.plan.flags)];
+        self.begin(entered, lanes, &mut flags);
+        Frame { lanes, flags, call }
     }
 
     fn stack(&mut self, slot: usize) -> &mut Vec<Frame> {
@@ -138,10 +150,29 @@ impl<'g> ReuseCounter<'g> {
             self.slots.resize_with(slot + 1, Vec::new);
         }
         if self.slots[slot].is_empty() {
-            let frame = self.frame(0, !0);
+            let frame = self.frame(self.kernel, !0, 0);
             self.slots[slot].push(frame);
         }
         &mut self.slots[slot]
+    }
+
+    /// Carries out the actions before or after an instruction in the last frame.
+    fn apply(&mut self, slot: usize, pc: u32, is_after: bool, mask: u32) {
+        let (func, _) = self.places[pc as usize];
+        let actions = self.actions[pc as usize][usize::from(is_after)];
+        if let (Some(actions), Some(frame)) = (actions, self.slots[slot].last_mut()) {
+            actions.apply(mask, &mut frame.flags, &mut self.counts[func].counters);
+        }
+    }
+
+    /// Lanes return from the last frame to its caller's.
+    fn come_back(&mut self, slot: usize, mask: u32) {
+        let Some(callee) = self.slots[slot].pop() else { return };
+        if !self.slots[slot].is_empty() {
+            self.apply(slot, callee.call, true, mask);
+        }
+        self.slots[slot].push(callee);
+        self.end(slot, mask, false);
     }
 
     /// Ends lanes of the last frame, or of all of them.
@@ -156,7 +187,7 @@ impl<'g> ReuseCounter<'g> {
         if all_frames || top == 0 {
             // The slot's next warp begins as this one did.
             let mut flags = core::mem::take(&mut stack[0].flags);
-            self.begin(0, mask, &mut flags);
+            self.begin(self.kernel, mask, &mut flags);
             self.slots[slot][0].flags = flags;
         }
     }
@@ -164,22 +195,21 @@ impl<'g> ReuseCounter<'g> {
 
 impl Watcher for ReuseCounter<'_> {
     fn issued(&mut self, slot: usize, pc: u32, running: u32, mask: u32) {
-        let (func, _) = self.places[pc as usize];
         self.stack(slot);
-        if let (Some(actions), Some(frame)) = (self.actions[pc as usize], self.slots[slot].last_mut()) {
-            // What a guarded instruction makes known, or may change, is so for lanes that do not execute it too.
-            actions.apply(running, &mut frame.flags, &mut self.counts[func].counters);
-        }
+        self.apply(slot, pc, false, running);
+        // What a guarded instruction makes known, or may change, is so for lanes that do not execute it too.
+        let callee = self.callees.get(&pc).copied();
+        self.apply(slot, pc, true, if callee.is_some() { running & !mask } else { running });
         if mask == 0 {
             return;
         }
-        if let Some(&callee) = self.callees.get(&pc) {
-            let frame = self.frame(callee, mask);
-            self.stack(slot).push(frame);
+        if let Some(callee) = callee {
+            let frame = self.frame(callee, mask, pc);
+            self.slots[slot].push(frame);
         }
         match self.returns[pc as usize] {
             Ending::None => {}
-            Ending::Return => self.end(slot, mask, false),
+            Ending::Return => self.come_back(slot, mask),
             Ending::Exit => self.end(slot, mask, true),
         }
     }

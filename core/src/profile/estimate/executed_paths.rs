@@ -10,6 +10,8 @@
 //! 3. If none are, an edge to a next path has the count of the paths that end there, if it is the
 //!    only one.
 //! 4. As many paths end at a block as its ways to next paths count, and as many begin.
+//! 5. Paths that end in calls, with their lanes, go on to none. They are measured; a declared profile is refused unless
+//!    its counts of edges say that there are none.
 //!
 //! Cost: O(length of all paths). Limit: [`MAX_PATH_NODES`] blocks on all paths; beyond them the
 //! profile is refused, since bounds without some of the paths would be wrong.
@@ -20,7 +22,7 @@ use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
 
-use super::counts::{CountsError, EdgeCounts, add, declared_edges};
+use super::counts::{CountsError, EdgeCounts, EndedLanes, Endings, add, declared_edges, through};
 use crate::graph::{Cfg, Edge, PathNumbering, PathStep};
 use crate::ir::{Block, Function};
 use crate::profile::declared_paths;
@@ -28,11 +30,38 @@ use crate::profile::declared_paths;
 /// Profiles with more blocks on all paths are refused.
 pub const MAX_PATH_NODES: usize = 1 << 20;
 
+/// A path whose lanes end in a call of its last block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EndedPath {
+    /// Its blocks.
+    pub blocks: Vec<Block>,
+    /// The number of the call among those of the last block that lanes may not come back from.
+    pub call: usize,
+    /// How often it ran.
+    pub count: u64,
+}
+
+impl EndedPath {
+    /// Lanes that end in each call.
+    pub(super) fn lanes(paths: &[EndedPath]) -> Result<EndedLanes, CountsError> {
+        let mut lanes = EndedLanes::new();
+        for EndedPath { blocks, call, count } in paths {
+            let Some(&last) = blocks.last() else { continue };
+            let lanes = lanes.entry(last).or_default();
+            lanes.resize(lanes.len().max(call + 1), 0);
+            add(&mut lanes[*call], *count, last)?;
+        }
+        Ok(lanes)
+    }
+}
+
 /// The executed paths of whole runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExecutedPaths {
     /// Each path with its count.
     pub paths: Vec<(Vec<Block>, u64)>,
+    /// Paths that end in calls.
+    pub ended: Vec<EndedPath>,
     /// The counts of all edges.
     pub edges: EdgeCounts,
     /// Edges to next paths that were executed, in the order of their numbers.
@@ -48,20 +77,33 @@ impl ExecutedPaths {
     ///
     /// If there is no path, if one is no acyclic path of the function, if there are too many, or if they are not
     /// those of whole runs.
-    pub fn declared(func: &Function, cfg: &Cfg) -> Result<ExecutedPaths, CountsError> {
+    pub fn declared(func: &Function, cfg: &Cfg, endings: Endings<'_>) -> Result<ExecutedPaths, CountsError> {
         let paths = declared_paths(func);
-        if paths.is_empty() {
+        let ended = endings.paths();
+        if paths.is_empty() && ended.is_empty() {
             return Err(CountsError::NoPaths);
         }
-        if paths.iter().map(|(path, _)| path.len()).sum::<usize>() > MAX_PATH_NODES {
+        let lengths = paths.iter().map(|(path, _)| path.len()).chain(ended.iter().map(|path| path.blocks.len()));
+        if lengths.sum::<usize>() > MAX_PATH_NODES {
             return Err(CountsError::TooManyNodes);
         }
         let paths = paths.into_iter().map(|(path, count)| (path.to_vec(), count)).collect();
-        ExecutedPaths::of_runs(cfg, paths, declared_edges(func, cfg)?)
+        let edges = declared_edges(func, cfg)?;
+        if endings.measured.is_none() {
+            let unknown = endings.calls.blocks().map(|(block, _)| block).find(|&block| {
+                let through = edges.as_ref().map(|edges| through(cfg, edges, block));
+                let is_balanced = through.is_some_and(|lanes| lanes.is_ok_and(|(entered, left)| entered == left));
+                cfg.is_reachable(block) && (cfg.is_entry(block) || !is_balanced)
+            });
+            if let Some(block) = unknown {
+                return Err(CountsError::UnknownPaths(block));
+            }
+        }
+        ExecutedPaths::of_runs(cfg, paths, ended, edges)
     }
 
-    /// The paths of whole runs with these counts of edges, by their numbers. Without them counts of edges are taken
-    /// from the paths.
+    /// The paths of whole runs, some of which end in calls, with these counts of edges, by their numbers. Without them
+    /// counts of edges are taken from the paths.
     ///
     /// # Errors
     ///
@@ -69,6 +111,7 @@ impl ExecutedPaths {
     pub fn of_runs(
         cfg: &Cfg,
         paths: Vec<(Vec<Block>, u64)>,
+        ended_in_calls: Vec<EndedPath>,
         declared: Option<Vec<u64>>,
     ) -> Result<ExecutedPaths, CountsError> {
         let numbering = PathNumbering::compute(cfg);
@@ -81,11 +124,12 @@ impl ExecutedPaths {
             };
             add(begun.entry(first).or_default(), *count, first)?;
             add(ended.entry(last).or_default(), *count, last)?;
-            for step in path.windows(2) {
-                if let Some(edge) = edge_between(cfg, step[0], step[1]) {
-                    add(&mut edges[edge.index()], *count, step[0])?;
-                }
-            }
+            add_edges(cfg, path, *count, &mut edges)?;
+        }
+        for EndedPath { blocks, count, .. } in &ended_in_calls {
+            let Some(&first) = blocks.first() else { continue };
+            add(begun.entry(first).or_default(), *count, first)?;
+            add_edges(cfg, blocks, *count, &mut edges)?;
         }
         match &declared {
             Some(declared) => {
@@ -128,9 +172,19 @@ impl ExecutedPaths {
         }
         let joins: Vec<Edge> = cfg.edges().filter(|&edge| is_join(edge) && edges[edge.index()] > 0).collect();
         let is_reconstructed = declared.is_none() && !joins.is_empty();
-        let edges = EdgeCounts::with_runs(cfg, edges, runs)?;
-        Ok(ExecutedPaths { paths, edges, joins, is_reconstructed })
+        let edges = EdgeCounts::with_runs(cfg, edges, runs, EndedPath::lanes(&ended_in_calls)?)?;
+        Ok(ExecutedPaths { paths, ended: ended_in_calls, edges, joins, is_reconstructed })
     }
+}
+
+/// Adds the count of a path to those of its edges.
+fn add_edges(cfg: &Cfg, path: &[Block], count: u64, edges: &mut [u64]) -> Result<(), CountsError> {
+    for step in path.windows(2) {
+        if let Some(edge) = edge_between(cfg, step[0], step[1]) {
+            add(&mut edges[edge.index()], count, step[0])?;
+        }
+    }
+    Ok(())
 }
 
 /// The first of the parallel edges between two blocks.

@@ -33,8 +33,10 @@ use crate::vng::{Flow, ThreadEdge, ThreadGraph, Vertex, VertexKind};
 /// A point of a run at which flags change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Moment {
-    /// The instruction at a place of a block.
-    Inst(Block, u32),
+    /// Before the instruction at a place of a block.
+    Before(Block, u32),
+    /// After the instruction at a place of a block, from which lanes have come back if it is a call.
+    After(Block, u32),
     /// The move along an edge.
     Edge(Edge),
     /// The beginning of a run at a block.
@@ -182,15 +184,16 @@ fn moments(cfg: &Cfg, graph: &ThreadGraph, to: Vertex, flow: Flow) -> Vec<Moment
     match (flow, data.kind) {
         (Flow::Edge(edge), _) => Vec::from([Moment::Edge(edge)]),
         (Flow::Entry(block), _) => Vec::from([Moment::Entry(block)]),
-        (Flow::Block(block), VertexKind::Pass) => match data.place.checked_sub(1) {
-            Some(place) => Vec::from([Moment::Inst(block, place)]),
+        (Flow::Block(block, _), VertexKind::Pass) => match data.place.checked_sub(1) {
+            Some(place) => Vec::from([Moment::After(block, place)]),
             // A join is there from the start of its block on.
             None => {
                 let edges = cfg.in_edges(block).iter().map(|&edge| Moment::Edge(edge));
                 edges.chain([Moment::Entry(block)]).collect()
             }
         },
-        (Flow::Block(block), _) => Vec::from([Moment::Inst(block, data.place)]),
+        (Flow::Block(block, _), _) => Vec::from([Moment::Before(block, data.place)]),
+        (Flow::Ended(..), _) => Vec::new(),
     }
 }
 

@@ -20,10 +20,10 @@ mod path_graph;
 mod pre;
 mod region;
 
-pub use counts::{CountsError, EdgeCounts, MAX_COUNT};
+pub use counts::{CountsError, EdgeCounts, EndedLanes, Endings, MAX_COUNT};
 pub use events::{exit_block, record_estimates};
 pub use exact::{CountReuse, CountedReuse, ReuseCounter};
-pub use executed_paths::{ExecutedPaths, MAX_PATH_NODES};
+pub use executed_paths::{EndedPath, ExecutedPaths, MAX_PATH_NODES};
 pub use flags::{Actions, FlagPlan, Moment};
 pub use network::{MAX_SPLITS, NetworkEdge, NetworkNode, RegionNetwork, networks};
 pub use path_graph::{MAX_COPIES, PathGraph};
@@ -143,7 +143,7 @@ impl Estimate {
 /// The estimates of all values.
 pub fn estimate(weighted: Weighted<'_>, estimators: &[Estimator]) -> Vec<Estimate> {
     let probability = expected::probabilities(weighted);
-    let executions = |user: Vertex| weighted.counts.block(weighted.graph.vertices[user].block);
+    let executions = |user: Vertex| weighted.executions(user);
     let expected_at = |user: Vertex| executions(user) as f64 * probability[user];
     let mut user_bounds = pre::UserBounds::new(weighted);
     let values = weighted.values().into_iter().map(|value| {

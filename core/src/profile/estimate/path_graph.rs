@@ -6,7 +6,8 @@
 //! ```
 //!
 //! 1. Each path is a chain of copies of its blocks. A node before all chains that begin at a block,
-//!    and one after all that end there, join them: between these are the edges to next paths.
+//!    and one after all that end there, join them: between these are the edges to next paths. Nothing is after a
+//!    path that ends in a call.
 //! 2. Each user has a copy in each chain that executes it. From these the value name graph is
 //!    followed backward, with its names and classes, along the edges of chains and joins.
 //! 3. Facts, regions and bounds are those of this graph, whose edges have the counts of their paths.
@@ -25,8 +26,8 @@ use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use hashbrown::HashMap;
 
-use super::counts::{CountsError, EdgeCounts};
-use super::executed_paths::{ExecutedPaths, edge_between};
+use super::counts::{CountsError, EdgeCounts, EndedLanes};
+use super::executed_paths::{EndedPath, ExecutedPaths, edge_between};
 use super::region::{Crossing, Weighted};
 use super::{Estimate, Estimator, estimate};
 use crate::graph::{Cfg, Edge};
@@ -151,11 +152,12 @@ impl PathGraph {
     fn original_crossing(&self, crossing: &Crossing) -> Crossing {
         let block = |block: Block| self.nodes[block.index()].block();
         let flow = match crossing.flow {
-            Flow::Block(at) => Flow::Block(block(at)),
+            Flow::Block(at, part) => Flow::Block(block(at), part),
+            Flow::Ended(at, part) => Flow::Ended(block(at), part),
             Flow::Entry(at) => Flow::Entry(block(at)),
             Flow::Edge(edge) => match self.edges[edge.index()] {
                 Some(edge) => Flow::Edge(edge),
-                None => Flow::Block(block(self.cfg.source(edge))),
+                None => Flow::Block(block(self.cfg.source(edge)), 0),
             },
         };
         let outside = crossing.outside.map(|vertex| self.original(vertex));
@@ -180,6 +182,9 @@ impl Shape {
             Block::new(nodes.len() - 1)
         };
         let (mut begins, mut ends): (BTreeMap<Block, Block>, BTreeMap<Block, Block>) = Default::default();
+        for first in paths.ended.iter().filter_map(|path| path.blocks.first()) {
+            begins.entry(*first).or_insert_with(|| add(Node::Begin(*first)));
+        }
         for (path, _) in &paths.paths {
             if let (Some(&first), Some(&last)) = (path.first(), path.last()) {
                 begins.entry(first).or_insert_with(|| add(Node::Begin(first)));
@@ -198,20 +203,26 @@ impl Shape {
                 link(end, begin, Some(edge), paths.edges.edge(edge));
             }
         }
-        for (path, count) in &paths.paths {
+        let mut ended = EndedLanes::new();
+        let whole = paths.paths.iter().map(|(path, count)| (path, *count, None));
+        let in_calls = paths.ended.iter().map(|EndedPath { blocks, call, count }| (blocks, *count, Some(*call)));
+        for (path, count, call) in whole.chain(in_calls) {
             let mut before: Option<(Block, Block)> = None;
             for &block in path {
                 let copy = add(Node::Copy(block));
                 match before {
-                    Some((node, before)) => link(node, copy, edge_between(function, before, block), *count),
-                    None => begins.get(&block).into_iter().for_each(|&begin| link(begin, copy, None, *count)),
+                    Some((node, before)) => link(node, copy, edge_between(function, before, block), count),
+                    None => begins.get(&block).into_iter().for_each(|&begin| link(begin, copy, None, count)),
                 }
                 before = Some((copy, block));
             }
-            if let Some((node, last)) = before
-                && let Some(&end) = ends.get(&last)
-            {
-                link(node, end, None, *count);
+            let Some((node, last)) = before else { continue };
+            if let Some(call) = call {
+                let mut lanes = vec![0; call];
+                lanes.push(count);
+                ended.insert(node, lanes);
+            } else if let Some(&end) = ends.get(&last) {
+                link(node, end, None, count);
             }
         }
         ways.resize(nodes.len(), Vec::new());
@@ -221,7 +232,8 @@ impl Shape {
         let entries: Vec<Block> = begins.values().copied().filter(|begin| runs[begin.index()] > 0).collect();
         let cfg = Cfg::from_successors(nodes.len(), &entries, |node| &targets[node.index()]);
         let edges = ways.iter().flatten().map(|&(_, edge, _)| edge).collect();
-        let counts = EdgeCounts::with_runs(&cfg, ways.iter().flatten().map(|&(.., count)| count).collect(), runs)?;
+        let counts = ways.iter().flatten().map(|&(.., count)| count).collect();
+        let counts = EdgeCounts::with_runs(&cfg, counts, runs, ended)?;
         Ok(Shape { cfg, nodes, edges, counts })
     }
 }
@@ -274,8 +286,8 @@ impl Builder<'_> {
         if self.graph.vertices.len() >= MAX_COPIES {
             return Err(CountsError::TooManyNodes);
         }
-        let VertexData { kind, place, class, .. } = self.original.vertices[original];
-        let data = VertexData { kind, block: node, place, class, incoming: Vec::new(), outgoing: Vec::new() };
+        let VertexData { kind, place, part, class, .. } = self.original.vertices[original];
+        let data = VertexData { kind, block: node, place, part, class, incoming: Vec::new(), outgoing: Vec::new() };
         let copy = self.graph.vertices.push(data);
         self.originals[copy] = Some(original);
         self.numbers.insert((node, original), copy);
@@ -301,7 +313,7 @@ impl Builder<'_> {
         let original = self.originals[to].unwrap_or(to);
         let incoming = &self.original.vertices[original].incoming;
         let into = cfg.in_edges(node);
-        let is_inside = incoming.iter().any(|&edge| matches!(self.original.edges[edge as usize].flow, Flow::Block(_)));
+        let is_inside = incoming.iter().any(|&edge| matches!(self.original.edges[edge as usize].flow, Flow::Block(..)));
         let is_end = matches!(nodes[node.index()], Node::End(_));
         // The same vertex is before all chains, and at their ends.
         let same = into.iter().filter(|edge| (is_end || !is_inside) && edges[edge.index()].is_none());
@@ -315,7 +327,7 @@ impl Builder<'_> {
         for &number in incoming {
             let threaded = self.original.edges[number as usize];
             match threaded.flow {
-                Flow::Block(_) => self.edge(node, &threaded, to, Flow::Block(node))?,
+                Flow::Block(_, part) => self.edge(node, &threaded, to, Flow::Block(node, part))?,
                 Flow::Edge(of_function) => {
                     for &edge in into.iter().filter(|edge| edges[edge.index()] == Some(of_function)) {
                         self.edge(cfg.source(edge), &threaded, to, Flow::Edge(edge))?;
@@ -324,7 +336,7 @@ impl Builder<'_> {
                 Flow::Entry(_) if counts.of(Flow::Entry(node)) > 0 => {
                     self.edge(node, &threaded, to, Flow::Entry(node))?;
                 }
-                Flow::Entry(_) => {}
+                Flow::Entry(_) | Flow::Ended(..) => {}
             }
         }
         Ok(())

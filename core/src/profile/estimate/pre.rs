@@ -64,12 +64,10 @@ impl<'w> UserBounds<'w> {
 
     /// The bounds of the reuse of users that are copies of one.
     pub fn of(&mut self, users: &[Vertex]) -> Interval {
-        let Weighted { graph, facts, counts, .. } = self.weighted;
+        let Weighted { facts, .. } = self.weighted;
         let with_fact = |fact: Fact| users.iter().copied().filter(move |&user| facts.available[user] == fact);
-        let executions = |fact: Fact| {
-            let blocks = with_fact(fact).map(|user| counts.block(graph.vertices[user].block));
-            blocks.fold(0, u64::saturating_add)
-        };
+        let executions =
+            |fact: Fact| with_fact(fact).map(|user| self.weighted.executions(user)).fold(0, u64::saturating_add);
         let (certain, uncertain) = (executions(Fact::MUST), executions(Fact::MAY));
         let into_uncertain = self.sources_above(with_fact(Fact::MAY).collect());
         let bounds = Interval {

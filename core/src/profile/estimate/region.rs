@@ -162,6 +162,12 @@ impl Subregion {
 }
 
 impl Weighted<'_> {
+    /// Lanes that execute the instruction of a vertex.
+    pub fn executions(&self, vertex: Vertex) -> u64 {
+        let data = &self.graph.vertices[vertex];
+        self.counts.part(data.block, data.part)
+    }
+
     /// The values of the graph, by their first vertices.
     pub fn values(&self) -> Vec<Value> {
         let Weighted { graph, facts, counts, .. } = *self;
@@ -174,7 +180,7 @@ impl Weighted<'_> {
             if let VertexKind::User(_) = data.kind {
                 values[value].users.push(vertex);
                 let sum = &mut values[value].executions;
-                *sum = sum.saturating_add(counts.block(data.block));
+                *sum = sum.saturating_add(self.executions(vertex));
             }
             if let Some(part) = of_part[vertex] {
                 parts[part].0 = value;

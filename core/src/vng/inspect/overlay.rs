@@ -125,7 +125,8 @@ fn threads(paths: &[BackwardPath]) -> Table {
 pub fn flow_anchor(cfg: &Cfg, flow: Flow) -> Anchor {
     match flow {
         Flow::Edge(edge) => Anchor::Edge(cfg.source(edge).as_u32(), cfg.target(edge).as_u32()),
-        Flow::Block(block) | Flow::Entry(block) => Anchor::Start(Block::as_u32(block)),
+        Flow::Block(block, _) | Flow::Entry(block) => Anchor::Start(Block::as_u32(block)),
+        Flow::Ended(block, _) => Anchor::End(Block::as_u32(block)),
     }
 }
 
@@ -330,7 +331,7 @@ impl<'o, 'g, 'a> OverlayDrawing<'o, 'g, 'a> {
             inst.map(|inst| inst.as_u32())
         };
         let below = data.outgoing.iter().map(|&edge| self.graph.edges[edge as usize]);
-        let below = below.filter(|edge| matches!(edge.flow, Flow::Block(_)));
+        let below = below.filter(|edge| matches!(edge.flow, Flow::Block(..)));
         let to = below.map(|edge| self.graph.vertices[edge.to].place).min().and_then(inst);
         Anchor::Range { block: data.block.as_u32(), from: data.place.checked_sub(1).and_then(inst), to }
     }

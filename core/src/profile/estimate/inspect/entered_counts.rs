@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::graph::{Cfg, Edge};
 use crate::inspect::{Cell, Column, ColumnKind, Entry, Look, Note, Offer, Request, Row, Table};
 use crate::ir::{Block, Function, Profile};
-use crate::profile::estimate::{CountsError, EdgeCounts};
+use crate::profile::estimate::{CountsError, EdgeCounts, Endings};
 use crate::profile::{TextProfile, declared_in};
 use crate::vng::Flow;
 use crate::vng::inspect::{column, flow_anchor};
@@ -28,7 +28,7 @@ pub(super) struct EnteredCounts {
 }
 
 impl EnteredCounts {
-    pub fn new(func: &Function, cfg: &Cfg, request: &Request) -> EnteredCounts {
+    pub fn new(func: &Function, cfg: &Cfg, endings: Endings<'_>, request: &Request) -> EnteredCounts {
         let mut declared = vec![0u64; cfg.edge_count()];
         for profile in &func.profiles {
             let Profile::Edge(counts) = profile else { continue };
@@ -45,7 +45,8 @@ impl EnteredCounts {
             edges[edge.as_u32() as usize] = entered.unwrap_or(edges[edge.as_u32() as usize]);
         }
         let has_none = edges.iter().all(|&count| count == 0);
-        let error = EdgeCounts::of_runs(cfg, edges.clone()).err();
+        let runs = (!has_none).then(|| EdgeCounts::of_runs(cfg, edges.clone(), endings));
+        let error = runs.and_then(Result::err);
         EnteredCounts { declared, edges, has_none, error }
     }
 
@@ -119,6 +120,12 @@ impl EnteredCounts {
                 "These are no counts of whole runs: `{}` is entered {entered} times and left {left} times.",
                 name(*block)
             ),
+            Some(CountsError::UnknownEnds(block)) => {
+                format!("These counts do not say how many lanes end in calls of `{}`.", name(*block))
+            }
+            Some(CountsError::UncountedRuns(block)) => {
+                format!("No edge counts runs that begin and end at `{}`.", name(*block))
+            }
             Some(CountsError::TooLarge(block)) => format!("The counts at `{}` are above 2^56.", name(*block)),
             _ => return None,
         };

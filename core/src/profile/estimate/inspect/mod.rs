@@ -20,8 +20,8 @@ use cranelift_entity::SecondaryMap;
 use super::exact::{CountReuse, CountedReuse};
 use super::network::{self, RegionNetwork};
 use super::{
-    CountsError, Crossing, EdgeCounts, Estimate, Estimator, ExecutedPaths, FlagPlan, Interval, PathGraph, Weighted,
-    estimate, record_estimates,
+    CountsError, Crossing, EdgeCounts, Endings, Estimate, Estimator, ExecutedPaths, FlagPlan, Interval, PathGraph,
+    Weighted, estimate, record_estimates,
 };
 use crate::inspect::{
     Anchor, Axis, Bounds, Cell, Chart, Column, ColumnKind, Inspection, Look, Network, NetworkEdge, NetworkNode,
@@ -47,13 +47,14 @@ pub fn inspect(
     let foundation = Foundation::compute(module, func, options);
     let mut journal = Journal::of_analysis("estimate", id);
     let graph = ValueNameGraph::build_traced(&foundation, &mut journal);
-    let entered = EnteredCounts::new(func, foundation.cfg(), request);
-    let counts = EdgeCounts::of_edges(foundation.cfg(), entered.edges.clone());
+    let endings = Endings { calls: foundation.ending_calls(), measured: None };
+    let entered = EnteredCounts::new(func, foundation.cfg(), endings, request);
+    let counts = EdgeCounts::of_edges(foundation.cfg(), entered.edges.clone(), foundation.ending_calls());
     let weighted = Weighted { cfg: foundation.cfg(), graph: &graph.graph, facts: &graph.facts, counts: &counts };
     let by_edges = estimate(weighted, estimators);
     let list = ValueList::new(Names::new(module, func, &foundation, &graph));
     let by_paths = is_from_paths.then(|| {
-        let paths = ExecutedPaths::declared(func, foundation.cfg())?;
+        let paths = ExecutedPaths::declared(func, foundation.cfg(), endings)?;
         let graph = PathGraph::build(&paths, foundation.cfg(), &graph.graph)?;
         Ok::<_, CountsError>(graph.estimate(estimators, &by_edges, &list.components))
     });
