@@ -55,7 +55,10 @@ impl NameTable<'_> {
     pub fn before_load(&mut self, name: Name, loaded: Value, version: &mut VersionOf<'_>) -> Option<Name> {
         let Definition::Inst { inst, index } = self.values.definition(loaded) else { return None };
         let Expression::Load { .. } = self.expression(name) else { return None };
-        let load = *self.of_elements(inst)?.get(index as usize)?;
+        let load = match self.func.insts[inst].opcode.vector {
+            1 => self.of_access(inst)?,
+            _ => *self.of_elements(inst)?.get(index as usize)?,
+        };
         let at = version(self, load)?;
         let by = Replaced::Name(self.memory(load, at));
         self.replace(name, &[Replacement { part: Replaced::Value(loaded), by }], version)
