@@ -205,7 +205,7 @@ impl EstimatesView<'_, '_, '_> {
             Row {
                 key: estimator.name().into(),
                 cells: vec![
-                    Cell::text(estimator.name().to_uppercase()),
+                    Cell::text(estimator.name().to_ascii_uppercase()),
                     Cell::bounds(bounds),
                     Cell::text(meaning(*estimator)),
                 ],
@@ -240,7 +240,7 @@ impl EstimatesView<'_, '_, '_> {
 
     /// The bounds of a value by estimator.
     fn chart(&self, chosen: Chosen, estimate: &Estimate) -> Chart {
-        let names = self.estimators.iter().map(|estimator| estimator.name().to_uppercase());
+        let names = self.estimators.iter().map(|estimator| estimator.name().to_ascii_uppercase());
         let point = |(place, interval): (usize, &Interval)| Point {
             interval: Some((interval.low as f64, interval.high as f64)),
             ..Point::at(place as f64, estimate.expected)
