@@ -568,8 +568,8 @@ export interface Seed {
   /** Null for generators. */
   availability: Availability | null;
   anticipated: Availability;
-  /** The constant that it is on every path. */
-  constant: number | null;
+  /** The constant that it is on every path; floats that are no numbers as words. */
+  constant: number | "nan" | "inf" | "-inf" | null;
 }
 
 /** A value with its names, block by block; `from` are those before. */
