@@ -174,7 +174,7 @@ pub(super) fn notes(graph: &ValueNameGraph<'_>) -> Vec<NoteReport> {
     if graph.graph.is_limited {
         let users = graph.graph.cut_users();
         let message = format!(
-            "the limit of vertices is reached, which {users} users suffer from; above the last ones nothing is available"
+            "the limit of vertices is reached, which cuts {users} users; above the last ones nothing is available"
         );
         notes.push(NoteReport { rule: "limit", message });
     }

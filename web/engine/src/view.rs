@@ -48,7 +48,7 @@ pub struct Opened {
     reused: LastRun<(usize, Settings, FlagPlan), Option<CountedReuse>>,
 }
 
-/// What was counted last. Choices in an inspection are mostly about the same run: a run of the launch takes up to
+/// The last count, and of which run. Choices in an inspection are mostly about one run, which takes up to
 /// [`COUNTING_FUEL`](warpscope_core::report::COUNTING_FUEL) warp instructions.
 struct LastRun<K, V>(RefCell<Option<(K, V)>>);
 

@@ -67,8 +67,8 @@ impl CountsError {
                  simulate`"
             ),
             CountsError::UncountedRuns(block) => format!(
-                "runs of `{name}` may begin at `{}` and end there, where no edge counts them: declare `profile path` and \
-                 use `estimate.from=paths`",
+                "runs of `{name}` may begin at `{}` and end there, where no edge counts them: declare `profile path` \
+                 and use `estimate.from=paths`",
                 label(block)
             ),
             CountsError::NoPaths => format!(

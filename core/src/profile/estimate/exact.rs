@@ -55,7 +55,7 @@ pub struct ReuseCounter<'g> {
     actions: Vec<[Option<&'g Actions>; 2]>,
     /// The function that each call enters, and the block.
     callees: BTreeMap<u32, (usize, Block)>,
-    /// The same of the kernel.
+    /// The kernel, and its first block.
     kernel: (usize, Block),
     returns: Vec<Ending>,
     slots: Vec<Vec<Frame>>,

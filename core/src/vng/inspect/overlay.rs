@@ -8,7 +8,7 @@
 //! 1. The overlay has the gaps above the chosen users, back to generators, kills and ends.
 //! 2. Each path back through them is a strand, until it reaches a gap again.
 //!
-//! Cost: O(gaps of the value + paths · blocks). Limits: [`MOST_PATHS`] strands; up to [`MOST_COUNTED`] paths are counted.
+//! Cost: O(gaps of the value + paths · blocks). Limits: [`MOST_PATHS`] strands; [`MOST_COUNTED`] paths are counted.
 
 use alloc::format;
 use alloc::string::String;

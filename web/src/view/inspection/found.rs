@@ -1,4 +1,4 @@
-//! What an inspection found: choices, settings, tables, charts, networks and notes. A step of moments draws it anew only
+//! Contents of an inspection: choices, settings, tables, charts, networks and notes. A step of moments draws it anew only
 //! where rows belong to moments.
 
 use std::rc::Rc;

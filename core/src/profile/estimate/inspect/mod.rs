@@ -138,8 +138,8 @@ impl ExactReuse {
 
     /// A note where the run is not one of the profile.
     fn note(&self) -> Option<Note> {
-        let sentence = "The launch takes other paths than the profile declares, so the exact reuse is not known. Measure \
-                        the profile to see it.";
+        let sentence = "The launch takes other paths than the profile declares, so the exact reuse is not known. \
+                        Measure the profile to see it.";
         let is_other = matches!(self, ExactReuse::OtherRun);
         is_other.then(|| Note { word: "other run".into(), sentence: sentence.into(), ..Note::default() })
     }
@@ -171,7 +171,7 @@ impl EstimatesView<'_, '_, '_> {
             column("Reuse", "Whether the value is available there: on all paths, on some, or on none"),
             bounds_column(
                 "Reused",
-                "Executions that reuse the value: the tightest bounds, a dot at what is expected, a line at the exact count",
+                "Executions that reuse the value: tightest bounds, a dot at the expected, a line at the exact count",
             ),
         ];
         let mut rows = Vec::new();
