@@ -154,6 +154,54 @@ export async function settled(probe) {
   }).then(({ now }) => now);
 }
 
+/// Frames a second that the page draws for `length` milliseconds; the test notes how many were dropped.
+export async function frameRate(test, page, length) {
+  const frames = await page.evaluate(
+    (length) =>
+      new Promise((resolve) => {
+        const times = [];
+        const tick = (now) => {
+          times.push(now);
+          if (now - times[0] < length) {
+            requestAnimationFrame(tick);
+          } else {
+            resolve(times);
+          }
+        };
+        requestAnimationFrame(tick);
+      }),
+    length,
+  );
+  const gaps = frames.slice(1).map((time, index) => time - frames[index]);
+  const rate = (gaps.length / (frames.at(-1) - frames[0])) * 1_000;
+  const dropped = gaps.reduce((sum, gap) => sum + Math.max(0, Math.round(gap / (1_000 / 60)) - 1), 0);
+  test.diagnostic(`${rate.toFixed(1)} frames a second, ${dropped} of ${gaps.length + dropped} dropped, the longest took ${Math.max(...gaps).toFixed(0)} ms`);
+  return rate;
+}
+
+/// A kernel of three blocks a diamond and four more: a loop over diamonds, each of which loads on one side what the next one
+/// loads on the other. With `profile` it declares how often each edge is executed.
+export function diamonds(count, { profile = false } = {}) {
+  const lines = ["kernel diamonds(N: s32, A: ptr.global, y: ptr.global) {", "    input p: pred", "entry:", "    sum = mov.f32 0.0", "    i = mov.s32 0", "    br head0"];
+  const edges = ["entry -> head0: 100"];
+  for (let at = 0; at < count; at += 1) {
+    const next = at + 1 < count ? `head${at + 1}` : "latch";
+    const left = 300 + ((at * 37) % 400);
+    lines.push(
+      `head${at}:\n    c${at} = in.pred p\n    br c${at}, left${at}, right${at}`,
+      `left${at}:\n    a${at} = ld.global.f32 A[i + ${at % 5}]\n    sum = add.f32 sum, a${at}\n    br ${next}`,
+      `right${at}:\n    b${at} = ld.global.f32 A[i + ${(at + 1) % 5}]\n    sum = add.f32 sum, b${at}\n    br ${next}`,
+    );
+    edges.push(`head${at} -> left${at}: ${left}`, `head${at} -> right${at}: ${1_000 - left}`, `left${at} -> ${next}: ${left}`, `right${at} -> ${next}: ${1_000 - left}`);
+  }
+  edges.push("latch -> head0: 900", "latch -> end: 100");
+  lines.push("latch:\n    i = add.s32 i, 1\n    more = setp.lt.s32 i, N\n    br more, head0, end", "end:\n    tid = mov.u32 %tid\n    st.global.f32 y[tid], sum\n    ret");
+  if (profile) {
+    lines.push(`    profile edge { ${edges.join(", ")} }`);
+  }
+  return [...lines, "}\n"].join("\n");
+}
+
 /// Where the transport stands, and its last stop.
 export async function place(page) {
   const text = await page.getByTestId("place").locator("b").innerText();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { answered, checkAccessibility, eventually, inBothSchemes, openPage, pasteProgram, screenshot, settled, useBrowser, waitForMistakes } from "./harness.mjs";
+import { answered, checkAccessibility, diamonds, eventually, frameRate, inBothSchemes, openPage, pasteProgram, screenshot, settled, useBrowser, waitForMistakes } from "./harness.mjs";
 
 useBrowser();
 
@@ -254,21 +254,6 @@ for (const width of [1440, 320]) {
   });
 }
 
-/// A kernel of 200 blocks: a loop over diamonds, each of which loads on one side what the next one loads on the other.
-function diamonds(count) {
-  const lines = ["kernel diamonds(N: s32, A: ptr.global, y: ptr.global) {", "    input p: pred", "entry:", "    sum = mov.f32 0.0", "    i = mov.s32 0", "    br head0"];
-  for (let at = 0; at < count; at += 1) {
-    const next = at + 1 < count ? `head${at + 1}` : "latch";
-    lines.push(
-      `head${at}:\n    c${at} = in.pred p\n    br c${at}, left${at}, right${at}`,
-      `left${at}:\n    a${at} = ld.global.f32 A[i + ${at % 5}]\n    sum = add.f32 sum, a${at}\n    br ${next}`,
-      `right${at}:\n    b${at} = ld.global.f32 A[i + ${(at + 1) % 5}]\n    sum = add.f32 sum, b${at}\n    br ${next}`,
-    );
-  }
-  lines.push("latch:\n    i = add.s32 i, 1\n    more = setp.lt.s32 i, N\n    br more, head0, end", "end:\n    tid = mov.u32 %tid\n    st.global.f32 y[tid], sum\n    ret\n}\n");
-  return lines.join("\n");
-}
-
 test("questions move at the screen's pace in a function of 200 blocks", async (t) => {
   const page = await openPage(t, { reducedMotion: "no-preference" });
   await openFigure(page, "figure-4");
@@ -282,26 +267,7 @@ test("questions move at the screen's pace in a function of 200 blocks", async (t
   await goTo(page, 1);
   await page.getByTestId("moment-pace").selectOption({ label: "2×" });
   await page.getByTestId("ask").click();
-  const frames = await page.evaluate(
-    (length) =>
-      new Promise((resolve) => {
-        const times = [];
-        const tick = (now) => {
-          times.push(now);
-          if (now - times[0] < length) {
-            requestAnimationFrame(tick);
-          } else {
-            resolve(times);
-          }
-        };
-        requestAnimationFrame(tick);
-      }),
-    4_000,
-  );
-  const gaps = frames.slice(1).map((time, index) => time - frames[index]);
-  const rate = (gaps.length / (frames.at(-1) - frames[0])) * 1_000;
-  const dropped = gaps.reduce((sum, gap) => sum + Math.max(0, Math.round(gap / (1_000 / 60)) - 1), 0);
-  t.diagnostic(`${rate.toFixed(1)} frames a second, ${dropped} of ${gaps.length + dropped} dropped, the longest took ${Math.max(...gaps).toFixed(0)} ms`);
+  const rate = await frameRate(t, page, 4_000);
   assert.ok((await moment(page)) > 5, "questions moved meanwhile");
   assert.ok(rate > 30, `${rate.toFixed(1)} frames a second`);
 });

@@ -3,7 +3,21 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { answered, checkAccessibility, eventually, inBothSchemes, openPage, pasteProgram, place, screenshot, useBrowser, waitForMistakes } from "./harness.mjs";
+import {
+  answered,
+  checkAccessibility,
+  diamonds,
+  eventually,
+  frameRate,
+  inBothSchemes,
+  openPage,
+  pasteProgram,
+  place,
+  screenshot,
+  settled,
+  useBrowser,
+  waitForMistakes,
+} from "./harness.mjs";
 
 useBrowser();
 
@@ -15,7 +29,9 @@ async function openValueFlow(page, program) {
   await pasteProgram(page, program);
   await waitForMistakes(page, "No mistakes");
   await eventually("the pipeline has run", async () => (await place(page)).last > 0);
-  await page.getByTestId("transport").getByRole("button", { name: "First", exact: true }).click();
+  if ((await place(page)).at > 0) {
+    await page.getByTestId("transport").getByRole("button", { name: "First", exact: true }).click();
+  }
   await eventually("the source is shown", async () => (await place(page)).at === 0);
   await page.getByRole("tab", { name: "Value flow" }).click();
   await page.getByTestId("values-table").waitFor();
@@ -23,6 +39,7 @@ async function openValueFlow(page, program) {
 }
 
 const lead = (page) => page.getByTestId("happened").innerText();
+const moment = async (page) => Number.parseInt(await page.getByTestId("walk-place").innerText(), 10);
 
 test("bounds, region and network of a value, which entered counts move at once", async (t) => {
   const page = await openPage(t);
@@ -92,7 +109,110 @@ test("values and instructions are chosen in table, text and graph, and settings 
   await screenshot(page, "value-flow-minimum");
 });
 
-for (const width of [1440, 320]) {
+test("steps are listed below what was found, once somebody steps or asks", async (t) => {
+  const page = await openPage(t);
+  await openValueFlow(page, golden("estimators"));
+  const steps = page.getByTestId("steps");
+  const head = steps.getByRole("button", { name: /^Steps/ });
+  const tree = page.getByTestId("token-tree");
+  assert.equal(await tree.count(), 0);
+  const height = (locator) => locator.evaluate((element) => element.getBoundingClientRect().height);
+  const [pane, body] = [await height(page.getByTestId("inspection")), await height(page.locator(".inspection > .pane-body"))];
+  assert.ok((await height(steps)) < 40 && body > pane / 2, `tables have ${body} of ${pane} px`);
+
+  // By keyboard: open it, go through it, close it.
+  await head.focus();
+  await page.keyboard.press("Enter");
+  await tree.waitFor();
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.testid), "token-tree");
+  await page.keyboard.press("ArrowDown");
+  await eventually("the first step is shown", async () => (await moment(page)) === 1);
+  await page.keyboard.press("End");
+  const last = Number(await page.getByTestId("walk").getAttribute("max"));
+  await eventually("the last one is", async () => (await moment(page)) === last);
+  const selected = tree.locator("[aria-selected=true]");
+  await eventually("it is in sight", () =>
+    selected.evaluate((row) => {
+      const [inner, outer] = [row, row.closest("[role=tree]")].map((element) => element.getBoundingClientRect());
+      return inner.top >= outer.top && inner.bottom <= outer.bottom + 1;
+    }),
+  );
+  await head.click();
+  assert.equal(await tree.count(), 0);
+  assert.equal(await head.getAttribute("aria-expanded"), "false");
+
+  // Whoever steps without having said so sees the list, and the tables keep the larger part.
+  const other = await openPage(t);
+  await openValueFlow(other, golden("estimators"));
+  await other.keyboard.press(".");
+  await other.getByTestId("token-tree").waitFor();
+  assert.ok((await height(other.getByTestId("steps"))) < (await height(other.locator(".inspection > .pane-body"))));
+  await screenshot(other, "value-flow-steps");
+});
+
+test("of many threads eight are drawn, and the table says how to see another", async (t) => {
+  const page = await openPage(t);
+  await openValueFlow(page, diamonds(6, { profile: true }));
+  const inspection = page.getByTestId("inspection");
+  const threads = page.getByTestId("threads-table");
+  const rows = await threads.locator("tbody").count();
+  assert.ok(rows > 8, `${rows} threads`);
+  assert.match(await inspection.innerText(), new RegExp(`shows the first 8 of these ${rows}, and the row that is chosen`));
+  assert.equal(await page.locator(".strand.other").count(), 0);
+  await threads.locator("tbody").nth(8).getByRole("button").click();
+  await eventually("the ninth is drawn", async () => (await page.locator(".strand.other.chosen").count()) > 0);
+  await screenshot(page, "value-flow-threads");
+});
+
+test("steps move at the screen's pace in a function of 200 blocks", async (t) => {
+  const page = await openPage(t, { reducedMotion: "no-preference" });
+  await openValueFlow(page, diamonds(66, { profile: true }));
+  await settled(() => page.getByTestId("simulator-pane").innerText());
+  await page.getByTestId("moment-pace").selectOption({ label: "4×" });
+  // In the middle, with the marks of hundreds of steps on the graph.
+  const last = Number(await page.getByTestId("walk").getAttribute("max"));
+  await page.getByTestId("walk").fill(String(Math.round(last / 2)));
+  await eventually("a step is shown", async () => (await moment(page)) > 0);
+  const from = await moment(page);
+  await page.getByTestId("ask").click();
+  const rate = await frameRate(t, page, 4_000);
+  assert.ok((await moment(page)) > from + 5, "steps passed meanwhile");
+  assert.ok(rate > 30, `${rate.toFixed(1)} frames a second`);
+});
+
+for (const forcedColors of ["active", "none"]) {
+  test(`parts of an interval and of a network keep apart, forced colours ${forcedColors}`, async (t) => {
+    const page = await openPage(t);
+    await openValueFlow(page, golden("estimators"));
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme, forcedColors });
+      const colors = await page.evaluate(() => {
+        const ink = (selector, property) => getComputedStyle(document.querySelector(selector))[property];
+        return {
+          pane: ink(".change", "backgroundColor"),
+          bar: ink(".bounds .bar", "backgroundColor"),
+          expected: ink(".bounds .expected", "backgroundColor"),
+          bracket: ink(".bounds .best", "borderLeftColor"),
+          capacity: ink(".flow-edge .capacity", "stroke"),
+          room: ink(".flow-edge .room", "stroke"),
+          flow: ink(".flow-edge .flow", "stroke"),
+          cut: ink(".flow-sign .across", "stroke"),
+          full: ink(".flow-sign .full", "stroke"),
+        };
+      });
+      for (const part of ["bar", "expected", "bracket", "capacity", "flow", "cut", "full"]) {
+        assert.notEqual(colors[part], colors.pane, `${part} on the pane, ${colorScheme}`);
+      }
+      assert.notEqual(colors.bar, colors.expected, colorScheme);
+      assert.notEqual(colors.flow, colors.room, colorScheme);
+      await checkAccessibility(page, ".change");
+      await screenshot(page, `value-flow-forced-${forcedColors}-${colorScheme}`);
+    }
+  });
+}
+
+for (const width of [1440, 768, 320]) {
   test(`value flow can be read, ${width} pixels wide`, async (t) => {
     const page = await openPage(t, { viewport: { width, height: 900 } });
     await openValueFlow(page, golden("two-names"));

@@ -177,9 +177,9 @@ pub fn lay_out(graph: &Graph, previous: Option<&Placement>) -> Placement {
     compose::assemble(graph, &nest, regions)
 }
 
-/// Sorts indices by a key; equal ones keep their order. All phases share it, since the standard library's sort is
+/// Sorts indices by a key; equal ones keep their order. All phases and drawings share it, since the standard library's sort is
 /// compiled anew, some four kilobytes of it, for every closure that it is given.
-fn sort_indices(indices: &mut [usize], key: &dyn Fn(usize) -> (f64, f64)) {
+pub fn sort_indices(indices: &mut [usize], key: &dyn Fn(usize) -> (f64, f64)) {
     indices.sort_by(|&a, &b| {
         let (a, b) = (key(a), key(b));
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))

@@ -21,7 +21,8 @@ impl Lab {
             Some(course) => {
                 self.moment_at.filter(|&moment| course.is_ahead(moment)).map(|moment| course.beginning_of(moment))
             }
-            None if self.has_own_moments() => None,
+            // Moments that led to no change have one program.
+            None if self.inspected_pass().is_some_and(|pass| pass.course.is_none()) => None,
             None => self.moment_at,
         }
     }

@@ -377,6 +377,27 @@ fn settings_stay_beside_other_choices_and_at_other_positions() {
 }
 
 #[test]
+fn steps_of_an_analysis_ask_the_engine_nothing() {
+    let mut lab = Lab::new();
+    lab.position = at(0, 0);
+    let shown = InspectedPass { title: "Value flow".to_owned(), has_moments: false, course: None };
+    lab.view = Some(Rc::new(View { inspected: vec![shown], position: at(0, 0), ..view(&[1]) }));
+    lab.sheet = Sheet::Inspected("Value flow".to_owned());
+    lab.answered = Some(Rc::new(lab.look()));
+    let asked = lab.inspect().expect("the inspection is looked at");
+    let course = Course { last: 5, ..Course::default() };
+    let told = inspect::Inspection {
+        timeline: Some(inspect::Timeline { course, ..inspect::Timeline::default() }),
+        ..inspect::Inspection::new("Value flow")
+    };
+    let answer = Response::Inspected(Some(Box::new(told)));
+    let lab = Rc::new(lab).reduce(Action::Answered(Box::new(Request::Inspect(asked)), answer));
+    let stepped = lab.clone().reduce(Action::WalkBy(2));
+    assert_eq!((stepped.moment(), stepped.inspect()), (Some((2, 5)), None));
+    assert_eq!(stepped.look(), lab.look());
+}
+
+#[test]
 fn moments_of_an_inspection_lead_to_the_change() {
     let mut lab = Lab::new();
     lab.bench.pipeline = pipeline(&[("pde", true)]);

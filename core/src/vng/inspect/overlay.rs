@@ -8,7 +8,7 @@
 //! 1. The overlay has the gaps above the chosen users, back to generators, kills and ends.
 //! 2. Each path back through them is a strand, until it reaches a gap again.
 //!
-//! Cost: O(gaps of the value + paths · blocks). Limit: [`MOST_PATHS`] strands.
+//! Cost: O(gaps of the value + paths · blocks). Limits: [`MOST_PATHS`] strands; [`MOST_COUNTED`] paths are counted.
 
 use alloc::format;
 use alloc::string::String;
@@ -24,8 +24,11 @@ use crate::ir::{Block, Inst};
 use crate::text::instruction_text;
 use crate::vng::{EndReason, Flow, Role, ThreadEdge, ThreadGraph, Vertex, VertexKind, ways_out};
 
-/// Further strands are not drawn.
-const MOST_PATHS: usize = 8;
+/// Further paths are counted, not listed.
+const MOST_PATHS: usize = 40;
+
+/// Further paths are not even counted: there may be as many as a power of the number of blocks.
+const MOST_COUNTED: usize = 200;
 
 /// The share that strands are drawn with, as no count says how often they are executed.
 const SHARE: f64 = 0.08;
@@ -56,12 +59,13 @@ impl Overlay {
         let drawing = OverlayDrawing::new(list);
         let users = chosen.map_or_else(Vec::new, |chosen| drawing.users(chosen));
         let gaps = drawing.gaps(&users);
-        let paths = drawing.paths(&users);
+        let (paths, count) = drawing.paths(&users);
         let mut marks = chosen.map_or_else(Vec::new, |chosen| drawing.seeds(chosen, &gaps));
         let legend = legend(&marks);
         marks.extend(drawing.shades(&gaps, &shading));
         marks.extend(drawing.changes(&gaps, shading.labels));
-        Overlay { marks, strands: paths.iter().map(|path| path.strand()).collect(), threads: threads(&paths), legend }
+        let strands = paths.iter().map(|path| path.strand()).collect();
+        Overlay { marks, strands, threads: threads(&paths, count), legend }
     }
 
     /// Adds the overlay to an inspection.
@@ -93,8 +97,8 @@ impl BackwardPath {
     }
 }
 
-/// The threads as rows, each the key of its strand.
-fn threads(paths: &[BackwardPath]) -> Table {
+/// The threads as rows, each the key of its strand, of so many paths.
+fn threads(paths: &[BackwardPath], count: usize) -> Table {
     let row = |(place, path): (usize, &BackwardPath)| Row {
         key: format!("{place}"),
         cells: vec![
@@ -115,9 +119,13 @@ fn threads(paths: &[BackwardPath]) -> Table {
             column("From", "Where the value is computed or stored, or why the thread ends"),
         ],
         rows: paths.iter().enumerate().map(row).collect(),
+        left_out: count - paths.len(),
+        left_out_words: match count {
+            MOST_COUNTED => "threads or more: choose one instruction of the value to see only its threads".into(),
+            _ => "threads: choose one instruction of the value to see only its threads".into(),
+        },
         empty: "the value has no thread".into(),
         choice: THREAD.into(),
-        ..Table::default()
     }
 }
 
@@ -200,26 +208,28 @@ impl<'o, 'g, 'a> OverlayDrawing<'o, 'g, 'a> {
         found
     }
 
-    /// The paths back from users, as many as are drawn.
-    fn paths(&self, users: &[Vertex]) -> Vec<BackwardPath> {
-        let mut paths = Vec::new();
-        let mut work: Vec<Vec<ThreadEdge>> = Vec::new();
+    /// The paths back from users, as many as are listed, and how many were counted.
+    fn paths(&self, users: &[Vertex]) -> (Vec<BackwardPath>, usize) {
+        let (mut paths, mut count) = (Vec::new(), 0);
         for &user in users {
-            work.extend(self.edges_into(user).rev().map(|&edge| vec![edge]));
-            while let Some(path) = work.pop().filter(|_| paths.len() < MOST_PATHS) {
-                let Some(&last) = path.last() else { continue };
-                let again = last.from.ok().filter(|&from| path.iter().any(|edge| edge.to == from));
-                match last.from.ok().filter(|&from| is_gap(self.graph, from) && again.is_none()) {
-                    Some(gap) => work.extend(self.edges_into(gap).rev().map(|&edge| {
-                        let mut path = path.clone();
-                        path.push(edge);
-                        path
-                    })),
-                    None => paths.push(self.path(user, &path, again)),
+            // Edges to go along, each with the number of those before it on its path.
+            let mut work: Vec<(usize, ThreadEdge)> = self.edges_into(user).rev().map(|&edge| (0, edge)).collect();
+            let mut path: Vec<ThreadEdge> = Vec::new();
+            while let Some((before, edge)) = work.pop().filter(|_| count < MOST_COUNTED) {
+                path.truncate(before);
+                path.push(edge);
+                let again = edge.from.ok().filter(|&from| path.iter().any(|edge| edge.to == from));
+                if let Some(gap) = edge.from.ok().filter(|&from| is_gap(self.graph, from) && again.is_none()) {
+                    work.extend(self.edges_into(gap).rev().map(|&edge| (path.len(), edge)));
+                    continue;
+                }
+                count += 1;
+                if paths.len() < MOST_PATHS {
+                    paths.push(self.path(user, &path, again));
                 }
             }
         }
-        paths
+        (paths, count)
     }
 
     /// The path along these edges, the last of them first.
@@ -339,27 +349,28 @@ impl<'o, 'g, 'a> OverlayDrawing<'o, 'g, 'a> {
     /// Texts of a region's border, names where they change, splits, and ends, at edges and starts of blocks.
     fn changes(&self, gaps: &[Vertex], labels: Vec<(Anchor, String)>) -> Vec<Mark> {
         let cfg = self.list.names.foundation.cfg();
-        let mut texts: Vec<(Anchor, Vec<String>)> = Vec::new();
-        let mut add = |anchor: Anchor, text: String| {
+        let mut texts: Vec<(Anchor, Vec<(Look, String)>)> = Vec::new();
+        let mut add = |anchor: Anchor, look: Look, text: String| {
             let place = texts.iter().position(|(known, _)| *known == anchor).unwrap_or_else(|| {
                 texts.push((anchor, Vec::new()));
                 texts.len() - 1
             });
+            let text = (look, text);
             if !texts[place].1.contains(&text) {
                 texts[place].1.push(text);
             }
         };
-        labels.into_iter().for_each(|(anchor, text)| add(anchor, text));
+        labels.into_iter().for_each(|(anchor, text)| add(anchor, Look::New, text));
         let anchor = |flow: Flow| flow_anchor(cfg, flow);
         let class = |vertex: Vertex| self.graph.vertices[vertex].class;
         for &gap in gaps {
             for edge in self.edges_into(gap) {
                 match edge.from {
-                    Err(reason) => add(anchor(edge.flow), format!("✕ {}", self.reason(reason))),
+                    Err(reason) => add(anchor(edge.flow), Look::Closed, format!("✕ {}", self.reason(reason))),
                     Ok(from) if is_gap(self.graph, from) && class(from) != class(gap) => {
                         let (before, after) = (self.name(from), self.name(gap));
                         if before != after {
-                            add(anchor(edge.flow), format!("{before} → {after}"));
+                            add(anchor(edge.flow), Look::New, format!("{before} → {after}"));
                         }
                     }
                     Ok(_) => {}
@@ -367,11 +378,11 @@ impl<'o, 'g, 'a> OverlayDrawing<'o, 'g, 'a> {
             }
             for (flow, targets) in ways_out(cfg, self.graph, gap).into_iter().filter(|(_, targets)| targets.len() > 1) {
                 let names: Vec<String> = targets.iter().map(|&target| self.name(target)).collect();
-                add(anchor(flow), format!("split {}", names.join(", ")));
+                add(anchor(flow), Look::New, format!("split {}", names.join(", ")));
             }
         }
         let marks = texts.into_iter().flat_map(|(anchor, texts)| {
-            texts.into_iter().map(move |text| Mark { anchor: anchor.clone(), look: Look::New, text })
+            texts.into_iter().map(move |(look, text)| Mark { anchor: anchor.clone(), look, text })
         });
         marks.collect()
     }

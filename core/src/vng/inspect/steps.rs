@@ -114,7 +114,7 @@ fn moment(names: &Names<'_, '_>, number: usize, event: &ValueEvent) -> Moment {
                 moment.marks.extend(mark(focus, Look::New, above.clone()));
             }
         }
-        ValueEvent::End { .. } => moment.marks.extend(mark(focus, Look::New, format!("✕ {}", narrated.rule))),
+        ValueEvent::End { .. } => moment.marks.extend(mark(focus, Look::Closed, format!("✕ {}", narrated.rule))),
         ValueEvent::Fact { answer, .. } => {
             let sign = match *answer {
                 "must" => "●",

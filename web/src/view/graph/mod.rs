@@ -6,6 +6,7 @@ mod fit;
 mod forest;
 mod hand;
 mod shows;
+mod signs;
 mod strands;
 mod tokens;
 mod way;
@@ -255,9 +256,9 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                         if shows.region { { region_frames(&view.graph, &placement, part) } }
                         if let Some(told) = &told {
                             if let Some(moment) = way.as_ref().map(|(_, moment)| *moment) {
-                                <Way view={Shared(view.clone())} placement={Shared(placement.clone())} told={told.clone()} {moment} is_ground=true />
+                                <Way view={Shared(view.clone())} placement={Shared(placement.clone())} told={told.clone()} {moment} {part} is_ground=true />
                             }
-                            <Strands view={Shared(view.clone())} placement={Shared(placement.clone())} told={told.clone()} chosen={lab.chosen_strand()} />
+                            <Strands view={Shared(view.clone())} placement={Shared(placement.clone())} told={told.clone()} chosen={lab.chosen_strand()} {part} />
                         }
                         <Drawing view={Shared(view.clone())} placement={Shared(placement.clone())} selected={lab.selected.clone()}
                             {part}
@@ -266,7 +267,7 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                             runs={lab.run_at_position().filter(|_| marked.is_none() && told.is_none()).and_then(|_| lab.runs.clone()).map(Shared)}
                             marked={marked.clone()} act={act.clone()} />
                         if let Some((told, moment)) = way {
-                            <Way view={Shared(view.clone())} placement={Shared(placement.clone())} {told} {moment} is_ground=false />
+                            <Way view={Shared(view.clone())} placement={Shared(placement.clone())} {told} {moment} {part} is_ground=false />
                         }
                         if shows.dependence { { arcs(&view.graph, &placement, part, lab.selected.as_ref()) } }
                     </svg>
@@ -300,9 +301,13 @@ fn has_marks(told: &Inspection) -> bool {
 }
 
 /// Places of the blocks: as before if nothing has another size or leads elsewhere, otherwise as near to it as possible.
-/// Without a `room` for what runs along the lines, they keep what they have.
+/// Without a `room` for what runs along the lines, they keep what they have; less room than before moves no block.
 fn place_blocks(last: &mut Option<Placed>, view: &Rc<message::View>, room: Option<f64>) -> Rc<Placement> {
-    let room = room.or(last.as_ref().map(|placed| placed.boxes.room)).unwrap_or(0.0);
+    let had = last.as_ref().filter(|placed| placed.view.kernel == view.kernel).map(|placed| placed.boxes.room);
+    let room = match (room, had) {
+        (Some(room), Some(had)) if room > 0.0 => room.max(had),
+        (room, had) => room.or(had).unwrap_or(0.0),
+    };
     if let Some(placed) = last.as_ref().filter(|placed| Rc::ptr_eq(&placed.view, view) && placed.boxes.room == room) {
         return placed.placement.clone();
     }

@@ -8,7 +8,7 @@ use yew::{Html, component, html};
 
 use super::super::Shared;
 use super::super::inspection::STRANDS;
-use crate::layout::{Placement, Point, Route};
+use crate::layout::{Placement, Point, Rect, Route};
 
 /// Width of a strand that is executed seldom, and what is shared out among all of them.
 const THIN: f64 = 1.6;
@@ -31,12 +31,16 @@ pub struct StrandsProps {
     pub told: Shared<Inspection>,
     /// The path that stands out.
     pub chosen: Option<usize>,
+    /// The part of the drawing that is drawn; none is all of it.
+    pub part: Option<Rect>,
 }
 
 /// The strands.
 #[component]
-pub fn Strands(StrandsProps { view, placement, told, chosen }: &StrandsProps) -> Html {
-    let (graph, placement, paths) = (&view.0.graph, &placement.0, &told.0.strands);
+pub fn Strands(StrandsProps { view, placement, told, chosen, part }: &StrandsProps) -> Html {
+    let (placement, paths) = (&placement.0, &told.0.strands);
+    let routes = routes(&view.0.graph, placement);
+    let is_drawn = |rect: &Rect| part.is_none_or(|part| part.overlaps(rect));
     let shown = |place: usize| place < STRANDS || *chosen == Some(place);
     // For each route the strands along it.
     let mut along: BTreeMap<usize, Vec<(usize, f64)>> = BTreeMap::new();
@@ -44,7 +48,7 @@ pub fn Strands(StrandsProps { view, placement, told, chosen }: &StrandsProps) ->
         let more = if *chosen == Some(place) { CHOSEN } else { 0.0 };
         let width = THIN + THICK * path.share + more;
         for ends in path.blocks.windows(2) {
-            if let Some(route) = route_of(graph, placement, ends[0], ends[1]) {
+            if let Some(&route) = routes.get(&(ends[0], ends[1])) {
                 along.entry(route).or_default().push((place, width));
             }
         }
@@ -69,7 +73,9 @@ pub fn Strands(StrandsProps { view, placement, told, chosen }: &StrandsProps) ->
     for &route in along.keys() {
         bundles.entry(end_of(&placement.routes[route])).or_default().push(route);
     }
-    let bundles = bundles.values().map(|routes| {
+    // Lines of a bundle are as wide as they are wherever it is cut off.
+    let is_in_sight = |routes: &&Vec<usize>| routes.iter().any(|&route| is_drawn(&placement.routes[route].bounds()));
+    let bundles = bundles.values().filter(is_in_sight).map(|routes| {
         let strands = || routes.iter().flat_map(|route| along[route].iter().map(move |strand| (*route, *strand)));
         let all: f64 = strands().map(|(_, (_, width))| width + GAP).sum::<f64>() - GAP;
         let mut left = -all / 2.0;
@@ -83,12 +89,13 @@ pub fn Strands(StrandsProps { view, placement, told, chosen }: &StrandsProps) ->
         html! { <>{ for drawn }</> }
     });
     let on_path = chosen.and_then(|chosen| paths.get(chosen)).map_or(&[][..], |path| &path.blocks);
-    let frames = on_path.iter().filter_map(|id| placement.blocks.get(id)).map(|rect| html! {
+    let frames = on_path.iter().filter_map(|id| placement.blocks.get(id)).filter(|rect| is_drawn(rect));
+    let frames = frames.map(|rect| html! {
         <rect class="on-path" rx="10" x={unit(rect.x - 4.0)} y={unit(rect.y - 4.0)} width={unit(rect.width + 8.0)} height={unit(rect.height + 8.0)} />
     });
     let drawn = paths.len().min(STRANDS);
     html! {
-        <g class="strands" role="img" aria-label={format!("The {drawn} most frequent paths as strands along the edges")} data-testid="strands">
+        <g class="strands" role="img" aria-label={format!("{drawn} of {} paths as strands along the edges", paths.len())} data-testid="strands">
             { for frames }
             { for bundles }
         </g>
@@ -114,12 +121,15 @@ pub fn unit(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// The route of the first edge between two blocks.
-pub fn route_of(graph: &Graph, placement: &Placement, from: u32, to: u32) -> Option<usize> {
-    placement.routes.iter().position(|route| {
+/// The route of the first edge between each two blocks.
+pub fn routes(graph: &Graph, placement: &Placement) -> BTreeMap<(u32, u32), usize> {
+    let ends = |route: &Route| {
         let edge = graph.edges[route.edge];
-        graph.blocks[edge.from].id == from && graph.blocks[edge.to].id == to
-    })
+        (graph.blocks[edge.from].id, graph.blocks[edge.to].id)
+    };
+    let mut routes = BTreeMap::new();
+    placement.routes.iter().enumerate().for_each(|(at, route)| _ = routes.entry(ends(route)).or_insert(at));
+    routes
 }
 
 /// Shifts the line so far to its left, as it goes.

@@ -11,7 +11,7 @@ pub fn drawn(bounds: &Bounds, text: &str, end: f64) -> Html {
         |low: f64, high: f64| format!("left:{:.2}%;width:{:.2}%", share(low), (share(high) - share(low)).max(0.0));
     let at = |count: f64| format!("left:{:.2}%", share(count));
     html! {
-        <>
+        <span class="bounds-cell">
         <span class="bounds" role="img" aria-label={bounds.description()}>
             <i class="track" style={from_to(0.0, bounds.of)} />
             <i class="bar" style={from_to(bounds.low, bounds.high)} />
@@ -20,6 +20,6 @@ pub fn drawn(bounds: &Bounds, text: &str, end: f64) -> Html {
             if let Some(expected) = bounds.expected { <i class="expected" style={at(expected)} /> }
         </span>
         <span class="bounds-text" aria-hidden="true">{ text }</span>
-        </>
+        </span>
     }
 }

@@ -4,14 +4,16 @@
 mod bounds;
 mod chart;
 mod choices;
+mod found;
 mod marks;
 mod network;
+mod row;
 mod table;
 mod tree;
 
-use warpscope_engine::message::inspect::{Inspection as Told, Key, Look, Node, Note, Offer};
+use warpscope_engine::message::inspect::{Inspection as Told, Key, Node, Timeline};
 use web_sys::Element;
-use yew::{Callback, Html, MouseEvent, component, html, use_effect_with, use_node_ref};
+use yew::{Callback, Html, MouseEvent, component, html, use_effect_with, use_node_ref, use_state_eq};
 
 use super::change::with_code;
 use super::icons::Icon;
@@ -21,11 +23,8 @@ use super::{PaneProps, Shared, Snapshot, on, thousands};
 use crate::dom;
 use crate::state::{Action, Lab};
 
-use chart::chart;
-use choices::choice;
+use found::{Found, Still};
 pub use marks::LineMarks;
-use network::FlowNetwork;
-use table::InspectedTable;
 pub use table::STRANDS;
 use tree::TokenTree;
 
@@ -34,6 +33,8 @@ use tree::TokenTree;
 pub fn Inspection(PaneProps { lab, act }: &PaneProps) -> Html {
     let place = use_node_ref();
     let moment = lab.moment();
+    // Whether a person wants the list of steps open; none until somebody says so.
+    let wanted = use_state_eq(|| None::<bool>);
     {
         // The row of the moment is in sight.
         let (place, view) = (place.clone(), lab.view.as_ref().map(|view| view.position));
@@ -53,29 +54,37 @@ pub fn Inspection(PaneProps { lab, act }: &PaneProps) -> Html {
     // Moments of what comes next begin with a sentence that may be long.
     let class = if lab.has_own_moments() { "values inspection has-moments" } else { "values inspection" };
     let shared = Shared(told.clone());
+    let has_found =
+        !(told.tables.is_empty() && told.choices.is_empty() && told.charts.is_empty() && told.networks.is_empty());
+    let are_open = wanted.unwrap_or(moment.is_some_and(|(at, _)| at > 0));
+    let toggle = Callback::from(move |_: MouseEvent| wanted.set(Some(!are_open)));
+    let tokens = || {
+        html! {
+            <>
+                { for timeline.map(tree::legend) }
+                <TokenTree told={shared.clone()} lab={lab.clone()} act={act.clone()} />
+            </>
+        }
+    };
     html! {
         <div {class} aria-busy={(!lab.is_inspected()).then_some("true")} data-testid="inspection">
             if timeline.is_some() { { stepper(lab, told, act) } }
             { happened(lab, told) }
             { trail(&told.trail) }
             if has_marks { { legend(&told.legend) } }
-            { for timeline.map(tree::legend) }
-            if has_tokens {
-                <TokenTree told={shared.clone()} lab={lab.clone()} act={act.clone()} />
-            }
-            if !has_tokens || !told.tables.is_empty() || !told.choices.is_empty() || !told.charts.is_empty() || !told.networks.is_empty() {
+            if has_tokens && !has_found {
+                { tokens() }
+            } else {
                 <div class="pane-body scroll" ref={place} tabindex="0" role="region" aria-label={format!("{}; up and down go from row to row", told.title)}>
-                    if told.choices.iter().any(|shown| !shown.is_setting) {
-                        <div class="inspected-part">{ for told.choices.iter().enumerate().filter(|(_, shown)| !shown.is_setting).map(|(place, shown)| choice(shown, place, told, act)) }</div>
-                    }
-                    { choices::settings(told, act) }
-                    // Each kind has its own list: parts that a person has opened stay open when others come.
-                    <>{ for (0..told.tables.len()).map(|place| html! { <InspectedTable key={place} told={shared.clone()} {place} lab={lab.clone()} act={act.clone()} /> }) }</>
-                    <>{ for told.charts.iter().map(chart) }</>
-                    <>{ for (0..told.networks.len()).map(|place| html! { <FlowNetwork key={place} told={shared.clone()} {place} /> }) }</>
-                    if lab.has_entries() { { entered(lab, told, act) } }
-                    if !told.notes.is_empty() { <div class="inspected-part">{ for told.notes.iter().map(note) }</div> }
+                    <Found told={shared.clone()} lab={Still(lab.clone())} act={act.clone()} />
                 </div>
+            }
+            // What an analysis found comes before the steps that led to it.
+            if let Some(timeline) = timeline.filter(|_| has_tokens && has_found) {
+                <section class={if are_open { "steps open" } else { "steps" }} aria-label={timeline.name.clone()} data-testid="steps">
+                    { steps_head(timeline, are_open, toggle) }
+                    if are_open { { tokens() } }
+                </section>
             }
             { for timeline.and_then(|timeline| timeline.cut_after).map(cut) }
         </div>
@@ -84,6 +93,15 @@ pub fn Inspection(PaneProps { lab, act }: &PaneProps) -> Html {
 
 fn can_choose(told: &Told) -> bool {
     told.tables.iter().any(|table| table.rows.iter().any(|row| row.is_choosable))
+}
+
+/// The heading of the list of steps, which opens when somebody begins to step, or by hand.
+fn steps_head(timeline: &Timeline, are_open: bool, toggle: Callback<MouseEvent>) -> Html {
+    html! {
+        <button type="button" class="steps-head" aria-expanded={are_open.to_string()} onclick={toggle}>
+            { &timeline.name }<small>{ thousands(timeline.course.last as u64) }</small>
+        </button>
+    }
 }
 
 /// The buttons and the slider of the moments.
@@ -186,33 +204,6 @@ fn legend(keys: &[Key]) -> Html {
     html! {
         <p class="mark-legend" role="status" data-testid="mark-legend">
             if keys.is_empty() { { "Choose a row to see what it would change." } } else { { for keys.iter().map(entry) } }
-        </p>
-    }
-}
-
-fn note(note: &Note) -> Html {
-    html! {
-        <p class="inspected-note" data-testid="inspection-note">
-            if !note.word.is_empty() { <span class={if note.look == Look::Good { "chip pass" } else { "chip" }}>{ &note.word }</span>{ " " } }
-            { with_code(&note.sentence) }
-            if !note.aside.is_empty() { <small>{ &note.aside }</small> }
-        </p>
-    }
-}
-
-/// The entered numbers, which can be taken back or written into the program.
-fn entered(lab: &Snapshot, told: &Told, act: &Callback<Action>) -> Html {
-    let offer = |offer: &Offer| {
-        let source = offer.source.clone();
-        html! {
-            <button type="button" class="plain small" onclick={on::<MouseEvent>(act, move || Action::Declare(source.clone()))} data-testid="offer">{ &offer.label }</button>
-        }
-    };
-    html! {
-        <p class="entered">
-            <span>{ "Numbers are not those of the program." }</span>
-            <button type="button" class="plain small" onclick={on(act, || Action::ForgetEntries)} data-testid="forget-entries">{ "Take them back" }</button>
-            if lab.is_inspected() { { for told.offers.iter().map(offer) } }
         </p>
     }
 }

@@ -3,22 +3,21 @@
 
 use std::ops::Range;
 
-use warpscope_engine::message::inspect::{Anchor, Cell, Column, ColumnKind, Entry, Inspection, Look, Note, Row, Table};
+use warpscope_engine::message::inspect::{Column, ColumnKind, Inspection, Look, Note, Row, Table};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
-use yew::{Callback, Event, Html, KeyboardEvent, component, html, use_state_eq};
+use yew::{Callback, Html, KeyboardEvent, component, html, use_state_eq};
 
-use super::super::change::with_code;
-use super::super::{Shared, Snapshot, on, thousands};
-use super::bounds;
+use super::super::{Now, Shared, Snapshot, thousands};
+use super::row::{RowDrawing, button_id};
 use crate::dom;
-use crate::state::{Action, Lab, Pane, Selection};
+use crate::state::{Action, Lab};
 
 /// Strands that have a look of their own.
 pub const STRANDS: usize = 8;
 
 /// Further rows are drawn when somebody asks for them: more would make each step slow.
-const DRAWN: usize = 300;
+const DRAWN: usize = 100;
 
 /// A table of an inspection.
 #[derive(PartialEq, yew::Properties)]
@@ -56,11 +55,16 @@ pub fn InspectedTable(Props { told, place, lab, act }: &Props) -> Html {
         let are_all_drawn = are_all_drawn.clone();
         Callback::from(move |_: yew::MouseEvent| are_all_drawn.set(true))
     };
-    let onkeydown = keys(table, lab, act);
+    let onkeydown = keys(told, *place, &lab.now, act);
+    let scales: Vec<f64> = (0..table.columns.len()).map(|column| table.scale_end(column)).collect();
+    // Texts of bounds are equally wide: their drawings have one scale.
+    let bounds = table.rows.iter().flat_map(|row| &row.cells).filter(|cell| cell.bounds.is_some());
+    let bounds = bounds.map(|cell| cell.text.chars().count()).max().unwrap_or(0);
     let digits = table.rows.iter().flat_map(|row| &row.cells).filter(|cell| cell.entry.is_some());
     let digits = digits.map(|cell| cell.text.chars().count()).max().unwrap_or(1);
+    let has_strands = table.has_strands();
     let kind = match () {
-        () if table.has_strands() => "compact",
+        () if has_strands => "compact",
         () if table.rows.iter().any(|row| row.verdict.is_some()) => "judged",
         () if table.rows.iter().any(|row| row.is_part) => "listed parts",
         () => "listed",
@@ -71,17 +75,17 @@ pub fn InspectedTable(Props { told, place, lab, act }: &Props) -> Html {
             if hidden > 0 {
                 <p class="more"><button type="button" class="quiet" onclick={show_all} data-testid="more">{ format!("Show {} more rows", thousands(hidden as u64)) }</button></p>
             }
-            <table class={format!("value-table inspected-table {kind}")} style={format!("--digits:{digits}")} data-testid={test_id(table)}>
+            <table class={format!("value-table inspected-table {kind}")} style={format!("--digits:{digits};--bounds:{bounds}")} {onkeydown} data-testid={test_id(table)}>
                 <thead><tr>{ for table.columns.iter().map(head) }</tr></thead>
                 { for drawn.map(|index| {
                     let row = &table.rows[index];
                     let is_chosen = chosen.as_deref() == Some(row.key.as_str());
-                    let drawing = RowDrawing { row, table, at, is_chosen, is_reached: reached == Some(index), lab, act };
-                    drawing.html(onkeydown.clone())
+                    let is_reached = reached == Some(index);
+                    RowDrawing { row, table, has_strands, scales: &scales, at, is_chosen, is_reached, lab, act }.html()
                 }) }
             </table>
-            if table.has_strands() && table.rows.len() > STRANDS {
-                <p class="note left-out">{ format!("The graph shows the first {STRANDS} of these; {} more are executed.", thousands((table.rows.len() + table.left_out - STRANDS) as u64)) }</p>
+            if has_strands && table.rows.len() > STRANDS {
+                <p class="note left-out">{ format!("The graph shows the first {STRANDS} of these {}, and the row that is chosen.", thousands(table.rows.len() as u64)) }</p>
             }
             if table.left_out > 0 {
                 <p class="note left-out">{ format!("And {} {}.", thousands(table.left_out as u64), table.left_out_words) }</p>
@@ -111,10 +115,15 @@ fn reached_row(table: &Table, at: Option<usize>, chosen: Option<&str>) -> Option
     if rows().any(|row| row.moment.is_some()) {
         return Some(rows().position(|row| row.moment >= at).unwrap_or(table.rows.len() - 1));
     }
+    // Somebody who enters numbers stays where the number is.
+    let has_entries = rows().flat_map(|row| &row.cells).any(|cell| cell.entry.is_some());
+    if has_entries {
+        return None;
+    }
     Some(rows().rposition(stands_out).unwrap_or(table.rows.len() - 1))
 }
 
-fn stands_out(row: &Row) -> bool {
+pub fn stands_out(row: &Row) -> bool {
     !matches!(row.look, Look::Plain | Look::Faint)
 }
 
@@ -125,14 +134,15 @@ fn rows_around(reached: usize, count: usize) -> Range<usize> {
 }
 
 /// The keys that lead from row to row: they choose, or move the focus where nothing can be chosen.
-fn keys(table: &Table, lab: &Snapshot, act: &Callback<Action>) -> Callback<KeyboardEvent> {
-    let keys: Vec<String> = table.rows.iter().filter(|row| row.is_choosable).map(|row| row.key.clone()).collect();
-    if keys.is_empty() {
+fn keys(told: &Shared<Inspection>, place: usize, now: &Now, act: &Callback<Action>) -> Callback<KeyboardEvent> {
+    if !told.0.tables[place].rows.iter().any(|row| row.is_choosable) {
         return Callback::from(step_in_list);
     }
-    let (act, now, table) = (act.clone(), lab.now.clone(), table.clone());
+    let (act, now, told) = (act.clone(), now.clone(), told.clone());
     Callback::from(move |event: KeyboardEvent| {
-        let at = chosen_key(&table, &now.lab()).and_then(|chosen| keys.iter().position(|key| *key == chosen));
+        let table = &told.0.tables[place];
+        let keys: Vec<&String> = table.rows.iter().filter(|row| row.is_choosable).map(|row| &row.key).collect();
+        let at = chosen_key(table, &now.lab()).and_then(|chosen| keys.iter().position(|key| **key == chosen));
         let next = match event.key().as_str() {
             _ if dom::is_typing() => return,
             "ArrowDown" => at.map_or(1, |at| at + 1).min(keys.len().saturating_sub(1)),
@@ -143,7 +153,7 @@ fn keys(table: &Table, lab: &Snapshot, act: &Callback<Action>) -> Callback<Keybo
         };
         event.prevent_default();
         event.stop_propagation();
-        if let Some(key) = keys.get(next) {
+        if let Some(&key) = keys.get(next) {
             act.emit(Action::Choose(table.choice.clone(), key.clone()));
             dom::focus(&button_id(&table.choice, key));
         }
@@ -167,7 +177,7 @@ fn step_in_list(event: KeyboardEvent) {
     }
 }
 
-fn class_of(column: &Column) -> &'static str {
+pub fn class_of(column: &Column) -> &'static str {
     match column.kind {
         ColumnKind::Words => "words",
         ColumnKind::Number => "number",
@@ -204,153 +214,6 @@ pub fn help(told: &Inspection, result: Option<&Note>) -> Html {
     }
 }
 
-fn button_id(choice: &str, key: &str) -> String {
-    format!("{choice}-{key}")
-}
-
-/// A row, and what decides about its look.
-struct RowDrawing<'a> {
-    row: &'a Row,
-    table: &'a Table,
-    /// The moment that is shown.
-    at: Option<usize>,
-    is_chosen: bool,
-    is_reached: bool,
-    lab: &'a Lab,
-    act: &'a Callback<Action>,
-}
-
-impl RowDrawing<'_> {
-    /// The rows of the row: its cells, and its verdict.
-    fn html(&self, onkeydown: Callback<KeyboardEvent>) -> Html {
-        let RowDrawing { row, table, is_chosen, act, .. } = *self;
-        let place = row.anchor.as_ref().filter(|_| !row.is_choosable).and_then(|anchor| selection(anchor, self.lab));
-        let is_selected = place.as_ref().is_some_and(|place| is_same_place(self.lab.selected.as_ref(), place));
-        let is_now = row.moment.is_some() && row.moment == self.at;
-        let is_to_come = row.moment.zip(self.at).is_some_and(|(moment, at)| moment > at);
-        let is_entered = |cell: &Cell| cell.entry.as_ref().is_some_and(|entry| entry.default.to_string() != cell.text);
-        let states = [
-            ("selected", is_chosen || is_selected),
-            ("now", is_now),
-            ("to-come", is_to_come),
-            ("entered", row.cells.iter().any(is_entered)),
-        ];
-        let states: String = states.iter().filter(|(_, is_so)| *is_so).map(|(state, _)| format!(" {state}")).collect();
-        // Choosing a strand again lets it stand out no more. Where a number can be entered, only the button chooses.
-        let value = if is_chosen && row.strand.is_some() { String::new() } else { row.key.clone() };
-        let choose = row.is_choosable.then(|| {
-            let (choice, value) = (table.choice.clone(), value);
-            on(act, move || Action::Choose(choice.clone(), value.clone()))
-        });
-        let lead = match (row.moment.filter(|_| !row.is_choosable), place) {
-            (Some(moment), _) => Some(on(act, move || Action::WalkTo(moment))),
-            (None, Some(place)) => Some(on(act, move || Action::Select(Some(place.clone())))),
-            (None, None) => None,
-        };
-        let (of_row, of_button) = if table.has_strands() { (None, choose) } else { (choose, lead.clone()) };
-        let is_button = row.is_choosable || lead.is_some();
-        let name = row.cells.first().map_or("", |cell| cell.text.as_str());
-        let label = match (row.is_choosable, row.moment) {
-            (true, _) => format!("Choose {} {name}", table.choice),
-            (false, Some(_)) => format!("Show moment {name}"),
-            (false, None) => format!("Show where {name} is"),
-        };
-        let cells = row.cells.iter().zip(&table.columns).enumerate().skip(1);
-        let pressed = (row.is_choosable || row.moment.is_none()).then(|| (is_chosen || is_selected).to_string());
-        html! {
-            <tbody key={row.key.clone()} class={format!("look-{}{states}", row.look.name())} onclick={of_row} {onkeydown}
-                data-testid={format!("row-{}", row.key)} data-reached={(self.is_reached && stands_out(row) && row.moment.is_none()).then_some("true")}>
-                <tr title={(!row.help.is_empty()).then(|| row.help.clone())}>
-                    <th scope="row" class={row.is_part.then_some("part")}>
-                        if is_button {
-                            <button type="button" class="leader" id={row.is_choosable.then(|| button_id(&table.choice, &row.key))}
-                                aria-pressed={pressed} aria-current={is_now.then_some("step")}
-                                tabindex={if self.is_reached { "0" } else { "-1" }} aria-label={label} onclick={of_button}>
-                                if let Some(strand) = row.strand { { swatch(strand) } }
-                                { name }
-                            </button>
-                        } else {
-                            { name }
-                        }
-                    </th>
-                    { for cells.map(|(place, (cell, column))| html_cell(cell, column, table.scale_end(place), act)) }
-                </tr>
-                if let Some(verdict) = &row.verdict {
-                    <tr class="verdict-row">
-                        <td colspan={table.columns.len().to_string()}>
-                            <div>
-                                <span class={if verdict.is_good { "chip pass" } else { "chip" }}>{ &verdict.rule }</span>
-                                { " " }{ with_code(&verdict.sentence) }
-                            </div>
-                        </td>
-                    </tr>
-                }
-            </tbody>
-        }
-    }
-}
-
-/// The part of the program that an anchor is about, as panes select it; none if the graph does not have it.
-fn selection(anchor: &Anchor, lab: &Lab) -> Option<Selection> {
-    let blocks = &lab.view.as_ref()?.graph.blocks;
-    let (block, inst) = match *anchor {
-        Anchor::Inst(inst) | Anchor::Before(inst) => {
-            let holds =
-                |block: &&warpscope_engine::message::GraphBlock| block.lines.iter().any(|line| line.inst == inst);
-            (blocks.iter().find(holds)?, Some(inst))
-        }
-        Anchor::Block(id) | Anchor::Start(id) | Anchor::End(id) => (blocks.iter().find(|block| block.id == id)?, None),
-        _ => return None,
-    };
-    Some(Selection { block: block.name.clone(), inst, by: Pane::Everywhere })
-}
-
-fn is_same_place(selected: Option<&Selection>, place: &Selection) -> bool {
-    selected.is_some_and(|selected| (&selected.block, selected.inst) == (&place.block, place.inst))
-}
-
-/// A cell, with the end of its column's scale.
-fn html_cell(cell: &Cell, column: &Column, end: f64, act: &Callback<Action>) -> Html {
-    let class = class_of(column);
-    let class = if cell.look == Look::Plain { class.to_owned() } else { format!("{class} look-{}", cell.look.name()) };
-    let title = (!cell.help.is_empty()).then(|| cell.help.clone());
-    html! {
-        <td {class} {title}>
-            if let Some(entry) = &cell.entry {
-                { number(cell, entry, act) }
-            } else if let Some(bounds) = &cell.bounds {
-                { bounds::drawn(bounds, &cell.text, end) }
-            } else {
-                { with_code(&cell.text) }
-            }
-        </td>
-    }
-}
-
-/// A number that may be entered.
-fn number(cell: &Cell, entry: &Entry, act: &Callback<Action>) -> Html {
-    let onchange = {
-        let (act, key) = (act.clone(), entry.key.clone());
-        Callback::from(move |event: Event| {
-            let number = dom::value(&event).and_then(|value| value.trim().parse::<u64>().ok());
-            if let Some(number) = number {
-                act.emit(Action::Choose(key.clone(), number.to_string()));
-            }
-        })
-    };
-    html! { <input type="number" min="0" step="1" value={cell.text.clone()} {onchange} aria-label={entry.label.clone()} title={cell.help.clone()} /> }
-}
-
-/// The look of a strand.
-fn swatch(place: usize) -> Html {
-    if place >= STRANDS {
-        return html! { <i class="strand-key" aria-hidden="true" /> };
-    }
-    html! {
-        <svg class="strand-key" viewBox="0 0 16 8" aria-hidden="true"><path class={format!("strand s{place}")} d="M0 4H16" stroke-width="5" /></svg>
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -360,7 +223,7 @@ mod tests {
         assert_eq!((rows_around(0, 20), rows_around(19, 20)), (0..20, 0..20));
         assert_eq!(
             (rows_around(0, 1_000), rows_around(500, 1_000), rows_around(999, 1_000)),
-            (0..300, 350..650, 700..1_000)
+            (0..100, 450..550, 900..1_000)
         );
     }
 }
