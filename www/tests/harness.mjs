@@ -197,7 +197,7 @@ export function diamonds(count, { profile = false } = {}) {
   edges.push("latch -> head0: 900", "latch -> end: 100");
   lines.push("latch:\n    i = add.s32 i, 1\n    more = setp.lt.s32 i, N\n    br more, head0, end", "end:\n    tid = mov.u32 %tid\n    st.global.f32 y[tid], sum\n    ret");
   if (profile) {
-    lines.push(`    profile edge { ${edges.join(", ")} }`);
+    lines.push(`    profile edge {\n        ${edges.join("\n        ")}\n    }`);
   }
   return [...lines, "}\n"].join("\n");
 }

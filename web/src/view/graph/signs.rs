@@ -16,7 +16,7 @@ pub const LINE: f64 = 14.0;
 const MOST_CHARACTERS: usize = 26;
 
 /// Marks at a place.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Sign<'a> {
     /// Texts, and whether each says that something ends there.
     labels: Vec<(&'a str, bool)>,

@@ -58,17 +58,16 @@ pub fn Way(WayProps { view, placement, told, moment, is_ground, part }: &WayProp
     };
     let is_edge = |mark: &Mark| matches!(mark.anchor, Anchor::Edge(..));
     let wet = marks.iter().filter(|(_, mark)| is_edge(mark) == *is_ground);
-    let mut signs = if *is_ground { Vec::new() } else { signs(&marks, *moment) };
+    let signs = if *is_ground { Vec::new() } else { signs(&marks, *moment) };
     // Where there is little choice is settled first. Signs of moments keep the order in which they came.
+    let mut order: Vec<usize> = (0..signs.len()).collect();
     if marks.iter().all(|(at, _)| *at == usize::MAX) {
-        let mut order: Vec<usize> = (0..signs.len()).collect();
         sort_indices(&mut order, &|at| (map.choice(signs[at].0), 0.0));
-        signs = order.into_iter().map(|at| signs[at].clone()).collect();
     }
     html! {
         <g class={if is_step { "way" } else { "way still" }} aria-hidden="true" data-testid={if *is_ground { "way-ground" } else { "way" }}>
             { for wet.filter_map(|(at, mark)| map.wet(mark, at == moment)) }
-            { for signs.iter().filter_map(|(anchor, sign)| map.sign(anchor, sign)) }
+            { for order.into_iter().filter_map(|at| map.sign(signs[at].0, &signs[at].1)) }
         </g>
     }
 }
@@ -229,14 +228,17 @@ impl<'a> Map<'a> {
         let parts: Vec<&[Point]> = line.windows(2).filter(|ends| is_upright(ends)).collect();
         let mut order: Vec<usize> = (0..parts.len()).collect();
         sort_indices(&mut order, &|at| (f64::from(u8::from(is_shared(parts[at]))), -length(parts[at])));
-        let along = |at: usize| {
-            let ends = parts[at];
-            let (x, middle, half) = (ends[0].x, (ends[0].y + ends[1].y) / 2.0, length(ends) / 2.0);
-            let steps =
-                (0..).map(|step| f64::from(step) * LINE).take_while(move |&step| step == 0.0 || step + LINE <= half);
-            steps.flat_map(move |step| [middle + step, middle - step]).map(move |y| Point { x, y })
-        };
-        order.into_iter().flat_map(along).collect()
+        let mut places = Vec::new();
+        for ends in order.into_iter().map(|at| parts[at]) {
+            let (x, middle, most) = (ends[0].x, (ends[0].y + ends[1].y) / 2.0, length(ends) / 2.0 - LINE);
+            places.push(Point { x, y: middle });
+            let mut step = LINE;
+            while step <= most {
+                places.extend([Point { x, y: middle + step }, Point { x, y: middle - step }]);
+                step += LINE;
+            }
+        }
+        places
     }
 
     /// How much choice of places there is for a sign: the length of an edge's upright parts; nothing beside a block.

@@ -2,9 +2,9 @@
 //! a double bar, and the cut is a dashed line across its edges. The numbers are in a table that opens.
 
 use warpscope_engine::message::inspect::{Network, NetworkEdge, NodeRole};
-use yew::{Html, component, html, use_memo};
+use yew::{Callback, Event, Html, component, html, use_memo, use_state_eq};
 
-use super::super::{Shared, shortened_within};
+use super::super::{Shared, shortened_within, thousands};
 use crate::layout::{self, Placement, Point};
 use warpscope_engine::message::inspect::Inspection;
 
@@ -37,24 +37,45 @@ pub fn FlowNetwork(Props { told, place }: &Props) -> Html {
         let network = told.0.networks.get(*place)?;
         (network.nodes.len() <= MOST_NODES).then(|| layout::lay_out(&boxes(network), None))
     });
+    // Networks may have a thousand edges: those who open the table have its rows.
+    let was_opened = use_state_eq(|| false);
+    let ontoggle = {
+        let was_opened = was_opened.clone();
+        Callback::from(move |_: Event| was_opened.set(true))
+    };
     let Some(network) = told.0.networks.get(*place) else { return Html::default() };
     html! {
         <figure class="network" data-testid="network">
             <figcaption>{ &network.name }<small>{ format!("flow {}", network.value) }</small></figcaption>
-            if let Some(placement) = &*placement { { drawing(network, placement) } }
-            <details class="chart-numbers">
-                <summary>{ "Edges" }</summary>
-                <table class="value-table">
-                    <thead><tr>{ for ["Edge", "Flow", "Capacity", ""].map(|name| html! { <th scope="col">{ name }</th> }) }</tr></thead>
-                    <tbody>{ for network.edges.iter().map(|edge| html! {
-                        <tr>
-                            <th scope="row">{ format!("{} → {}", network.label(edge.from), network.label(edge.to)) }</th>
-                            <td class="number">{ edge.flow }</td><td class="number">{ capacity(edge) }</td><td>{ state(edge) }</td>
-                        </tr>
-                    }) }</tbody>
-                </table>
+            if let Some(placement) = &*placement {
+                { drawing(network, placement) }
+            } else {
+                <p class="note">{ format!("{} nodes are too many to draw; the table has all edges.", thousands(network.nodes.len() as u64)) }</p>
+            }
+            <details class="chart-numbers" {ontoggle}>
+                <summary>{ format!("{} edges", thousands(network.edges.len() as u64)) }</summary>
+                if *was_opened { { table(network) } }
             </details>
         </figure>
+    }
+}
+
+/// The edges with their numbers.
+fn table(network: &Network) -> Html {
+    let heads = ["Edge", "Flow", "Capacity", ""].map(|name| html! { <th scope="col">{ name }</th> });
+    let row = |edge: &NetworkEdge| {
+        html! {
+            <tr>
+                <th scope="row">{ format!("{} → {}", network.label(edge.from), network.label(edge.to)) }</th>
+                <td class="number">{ edge.flow }</td><td class="number">{ capacity(edge) }</td><td>{ state(edge) }</td>
+            </tr>
+        }
+    };
+    html! {
+        <table class="value-table">
+            <thead><tr>{ for heads }</tr></thead>
+            <tbody>{ for network.edges.iter().map(row) }</tbody>
+        </table>
     }
 }
 

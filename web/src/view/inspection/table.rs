@@ -64,7 +64,7 @@ pub fn InspectedTable(Props { told, place, lab, act }: &Props) -> Html {
     let digits = digits.map(|cell| cell.text.chars().count()).max().unwrap_or(1);
     let has_strands = table.has_strands();
     let kind = match () {
-        () if has_strands => "compact",
+        () if has_strands && table.columns.iter().any(|column| column.kind == ColumnKind::Path) => "compact",
         () if table.rows.iter().any(|row| row.verdict.is_some()) => "judged",
         () if table.rows.iter().any(|row| row.is_part) => "listed parts",
         () => "listed",
