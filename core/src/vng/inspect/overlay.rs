@@ -22,7 +22,7 @@ use crate::graph::Cfg;
 use crate::inspect::{Anchor, Cell, Inspection, Key, Look, Mark, Row, Strand, Table};
 use crate::ir::{Block, Inst};
 use crate::text::instruction_text;
-use crate::vng::{EndReason, Flow, Role, ThreadEdge, ThreadGraph, Vertex, VertexKind, ways_out};
+use crate::vng::{Class, EndReason, Flow, Role, ThreadEdge, ThreadGraph, Vertex, VertexKind, ways_out};
 
 /// Further paths are counted, not listed.
 const MOST_PATHS: usize = 40;
@@ -241,11 +241,13 @@ impl<'o, 'g, 'a> OverlayDrawing<'o, 'g, 'a> {
             if let Flow::Edge(edge) = edge.flow {
                 blocks.push(cfg.source(edge).as_u32());
             }
-            let Ok(from) = edge.from else { continue };
-            let name = self.name(from);
-            if names.last() != Some(&name) {
-                names.push(name);
-            }
+            // The class of a seed may be named otherwise than the seed.
+            let is_seed = |vertex: Vertex| self.seed_of[vertex].is_some();
+            let may_change =
+                |from: &Vertex| self.class(*from) != self.class(edge.to) || is_seed(*from) || is_seed(edge.to);
+            let changes = edge.from.ok().filter(may_change);
+            let name = changes.map(|from| self.name(from)).filter(|name| names.last() != Some(name));
+            names.extend(name);
         }
         blocks.reverse();
         names.reverse();
@@ -256,6 +258,10 @@ impl<'o, 'g, 'a> OverlayDrawing<'o, 'g, 'a> {
             None => self.end(from),
         };
         BackwardPath { blocks, names, end, is_available }
+    }
+
+    fn class(&self, vertex: Vertex) -> Class {
+        self.graph.vertices[vertex].class
     }
 
     /// The name of the class at a vertex; of a user or generator its own.
@@ -362,12 +368,11 @@ impl<'o, 'g, 'a> OverlayDrawing<'o, 'g, 'a> {
         };
         labels.into_iter().for_each(|(anchor, text)| add(anchor, Look::New, text));
         let anchor = |flow: Flow| flow_anchor(cfg, flow);
-        let class = |vertex: Vertex| self.graph.vertices[vertex].class;
         for &gap in gaps {
             for edge in self.edges_into(gap) {
                 match edge.from {
                     Err(reason) => add(anchor(edge.flow), Look::Closed, format!("✕ {}", self.reason(reason))),
-                    Ok(from) if is_gap(self.graph, from) && class(from) != class(gap) => {
+                    Ok(from) if is_gap(self.graph, from) && self.class(from) != self.class(gap) => {
                         let (before, after) = (self.name(from), self.name(gap));
                         if before != after {
                             add(anchor(edge.flow), Look::New, format!("{before} → {after}"));

@@ -86,6 +86,14 @@ fn concerns(list: &ValueList<'_, '_>, event: &ValueEvent, (value, names): &(usiz
     }
 }
 
+/// A reason as a sentence: with a capital, and an end unless it is a question.
+fn sentence(why: &str) -> String {
+    let mut letters = why.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    let end = if why.ends_with('?') { "" } else { "." };
+    first.chain(letters).chain(end.chars()).collect()
+}
+
 fn moment(names: &Names<'_, '_>, number: usize, event: &ValueEvent) -> Moment {
     let narrated = names.narrate(event);
     let focus = anchor(&narrated);
@@ -93,8 +101,8 @@ fn moment(names: &Names<'_, '_>, number: usize, event: &ValueEvent) -> Moment {
     let mut moment = Moment {
         word: narrated.kind.into(),
         look: look(event),
-        rule: narrated.rule.into(),
-        sentence: narrated.why.clone() + ".",
+        rule: if narrated.rule == narrated.kind { String::new() } else { narrated.rule.into() },
+        sentence: sentence(&narrated.why),
         focus: focus.clone(),
         place,
         ..Moment::default()
