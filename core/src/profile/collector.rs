@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
+use super::call_frames::CallFrames;
 use super::joint::JointWrites;
 use super::{Count, Profile, WarpCount, ZeroCount};
 use crate::graph::{Cfg, PathNumbering, PathStep};
@@ -33,14 +34,10 @@ struct Graph {
     numbering: PathNumbering,
 }
 
-/// A call that some lanes have not returned from, or the kernel itself.
-struct Frame {
+/// A function that lanes are in, and the number so far of each lane's path.
+struct LanePaths {
     graph: usize,
     numbers: [u64; 32],
-    /// Lanes that have not returned. Not kept for the kernel.
-    lanes: u32,
-    /// Program counter of the call. Not kept for the kernel.
-    call: u32,
 }
 
 /// A watcher that collects edge, path and zero-value profiles, and how warps execute blocks and part.
@@ -60,8 +57,7 @@ pub struct Collector {
     executions: Vec<WarpCount>,
     /// End of a block that each warp slot has issued last.
     last_end: Vec<u32>,
-    /// Frames of each warp slot.
-    frames: Vec<Vec<Frame>>,
+    frames: CallFrames<LanePaths>,
     edges: BTreeMap<(usize, Block, Block), Count>,
     paths: BTreeMap<(usize, u64), Count>,
     /// Paths that end in calls, by their numbers so far and program counters.
@@ -160,7 +156,7 @@ impl Collector {
             writes,
             joint_writes,
             kernel_start,
-            frames: Vec::new(),
+            frames: CallFrames::default(),
             edges: BTreeMap::new(),
             paths: BTreeMap::new(),
             ended: BTreeMap::new(),
@@ -206,15 +202,12 @@ impl Collector {
         profile
     }
 
-    fn stack(&mut self, slot: usize) -> &mut Vec<Frame> {
-        if self.frames.len() <= slot {
-            self.frames.resize_with(slot + 1, Vec::new);
+    /// Calls of the lanes of a slot.
+    fn frames(&mut self, slot: usize) -> &mut CallFrames<LanePaths> {
+        if !self.frames.has_begun(slot) {
+            self.frames.begin(slot, LanePaths { graph: 0, numbers: [self.kernel_start; 32] });
         }
-        let stack = &mut self.frames[slot];
-        if stack.is_empty() {
-            stack.push(Frame { graph: 0, numbers: [self.kernel_start; 32], lanes: !0, call: 0 });
-        }
-        stack
+        &mut self.frames
     }
 
     /// The paths of some lanes end; those with one number count as one warp.
@@ -226,33 +219,26 @@ impl Collector {
 
     /// Some lanes end: the paths of their callers end in the calls.
     fn complete_callers(&mut self, slot: usize, mask: u32) {
-        let stack = &self.frames[slot];
-        for (caller, callee) in stack.iter().zip(&stack[1..]) {
-            for (number, group) in groups(&caller.numbers, mask) {
+        let (frames, callees) = (self.frames.around(slot, mask), self.frames.around(slot, mask).skip(1));
+        for (caller, callee) in frames.zip(callees) {
+            for (number, group) in groups(&caller.state.numbers, mask) {
                 self.ended.entry((number, callee.call)).or_default().add(group);
             }
         }
     }
 
-    fn end(&mut self, slot: usize, mask: u32, all_frames: bool) {
-        let start = self.kernel_start;
-        let stack = self.stack(slot);
-        let top = stack.len() - 1;
-        let (graph, numbers) = (stack[top].graph, stack[top].numbers);
-        if all_frames {
+    /// Lanes return from the call that they are in, or end.
+    fn end(&mut self, slot: usize, mask: u32, is_exit: bool) {
+        let &mut LanePaths { graph, numbers } = &mut self.frames(slot).innermost(slot, mask).state;
+        if is_exit {
             self.complete_callers(slot, mask);
+            self.frames.leave_all(slot, mask);
         }
-        let stack = &mut self.frames[slot];
-        let frames = if all_frames { 0..top + 1 } else { top..top + 1 };
-        for frame in &mut stack[frames] {
-            frame.lanes &= !mask;
-        }
-        if all_frames || top == 0 {
+        if is_exit || !self.frames.leave(slot, mask) {
             // The slot's next warp begins as this one did.
-            lanes(mask).for_each(|lane| stack[0].numbers[lane] = start);
-        }
-        while stack.len() > 1 && stack[stack.len() - 1].lanes == 0 {
-            stack.pop();
+            let start = self.kernel_start;
+            let kernel = &mut self.frames.kernel(slot).state.numbers;
+            lanes(mask).for_each(|lane| kernel[lane] = start);
         }
         self.complete(graph, &numbers, mask);
     }
@@ -272,7 +258,7 @@ impl Watcher for Collector {
             Effect::None => {}
             Effect::Call(graph, block) => {
                 let start = self.graphs[graph].numbering.start(block).unwrap_or(0);
-                self.stack(slot).push(Frame { graph, numbers: [start; 32], lanes: mask, call: pc });
+                self.frames(slot).enter(slot, mask, pc, LanePaths { graph, numbers: [start; 32] });
             }
             Effect::Return => self.end(slot, mask, false),
             Effect::Exit => self.end(slot, mask, true),
@@ -311,11 +297,10 @@ impl Watcher for Collector {
         let Graph { cfg, numbering, .. } = &self.graphs[graph];
         let Some(edge) = cfg.out_edges(from).find(|&edge| cfg.target(edge) == to) else { return };
         let step = numbering.step(edge);
-        let stack = self.stack(slot);
-        let top = stack.len() - 1;
-        let before = stack[top].numbers;
+        let numbers = &mut self.frames(slot).innermost(slot, mask).state.numbers;
+        let before = *numbers;
         for lane in lanes(mask) {
-            let number = &mut stack[top].numbers[lane];
+            let number = &mut numbers[lane];
             *number = match step {
                 PathStep::Add(increment) => *number + increment,
                 PathStep::Restart(start) => start,

@@ -17,6 +17,7 @@
 //!
 //! Source: T. Ball and J. Larus, Efficient path profiling, MICRO 1996.
 
+mod call_frames;
 mod collector;
 mod declaration;
 mod declared_edges;

@@ -246,6 +246,51 @@ fn zeros_of_every_type_and_of_both_signs() {
 }
 
 #[test]
+fn lanes_take_turns_inside_calls() {
+    // Half of the lanes wait inside of `low` while the others go through `high`.
+    let callee = "func NAME(i: u32) {
+in:
+    barrier.sync 0
+    p = setp.lt.u32 i, BOUND
+    br p, less, more
+less:
+    br out
+more:
+    br out
+out:
+    barrier.sync 0
+    ret
+}
+";
+    let callee = |name: &str, bound: &str| callee.replace("NAME", name).replace("BOUND", bound);
+    let kernel = "kernel k() {
+entry:
+    i = mov.u32 %laneid
+    p = setp.lt.u32 i, 4
+    br p, left, right
+left:
+    call low(i)
+    br join
+right:
+    call high(i)
+    br join
+join:
+    ret
+}
+launch k {
+    block 8
+    warp 8
+}
+";
+    let source = callee("low", "1") + &callee("high", "6") + kernel;
+    let profiles = Profiles::of(&source, &Settings::default());
+    let path = |text: &str, count: (u64, u64)| (text.to_string(), count);
+    assert_eq!(profiles.paths("low"), [path("in less out", (1, 1)), path("in more out", (3, 1))]);
+    assert_eq!(profiles.paths("high"), [path("in less out", (2, 1)), path("in more out", (2, 1))]);
+    assert_eq!(profiles.paths("k"), [path("entry left join", (4, 1)), path("entry right join", (4, 1))]);
+}
+
+#[test]
 fn functions_have_profiles_of_their_own() {
     // Two warps of 8 lanes. The even lanes call `f` with 3, then all lanes with 1; lane 7 ends inside of it.
     let source = "func f(n: u32, last: pred) -> u32 {\nentry:\n    br last, out, head\nout:\n    exit\nhead:\n    \

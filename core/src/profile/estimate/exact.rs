@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
 
+use super::super::call_frames::CallFrames;
 use super::flags::{Actions, FlagPlan, Moment};
 use crate::graph::Cfg;
 use crate::ir::{Block, Func, Inst, Module};
@@ -36,16 +37,6 @@ struct Placed<'g> {
     plan: &'g FlagPlan,
 }
 
-/// A call that some lanes have not returned from, or the kernel itself.
-struct Frame {
-    /// Lanes that have not returned.
-    lanes: u32,
-    /// Lanes whose flags are set.
-    flags: Vec<u32>,
-    /// Program counter of the call. Not kept for the kernel.
-    call: u32,
-}
-
 /// A watcher that counts reuse.
 pub struct ReuseCounter<'g> {
     placed: Vec<Option<Placed<'g>>>,
@@ -58,7 +49,8 @@ pub struct ReuseCounter<'g> {
     /// The kernel, and its first block.
     kernel: (usize, Block),
     returns: Vec<Ending>,
-    slots: Vec<Vec<Frame>>,
+    /// Lanes whose flags are set in each call, a mask for each flag.
+    frames: CallFrames<Vec<u32>>,
     counts: Vec<CountedReuse>,
 }
 
@@ -120,7 +112,7 @@ impl<'g> ReuseCounter<'g> {
             callees,
             kernel: (0, module.funcs[program.funcs[0].func].entry_block().unwrap_or(Block::from_u32(0))),
             returns: program.insts.iter().map(|inst| ending(&inst.kind)).collect(),
-            slots: Vec::new(),
+            frames: CallFrames::default(),
         }
     }
 
@@ -139,63 +131,51 @@ impl<'g> ReuseCounter<'g> {
         }
     }
 
-    fn frame(&mut self, entered: (usize, Block), lanes: u32, call: u32) -> Frame {
+    /// The flags of a call before the first instruction of its function.
+    fn flags(&mut self, entered: (usize, Block), lanes: u32) -> Vec<u32> {
         let mut flags = vec![0; self.placed[entered.0].as_ref().map_or(0, |placed| placed.plan.flags)];
         self.begin(entered, lanes, &mut flags);
-        Frame { lanes, flags, call }
+        flags
     }
 
-    fn stack(&mut self, slot: usize) -> &mut Vec<Frame> {
-        if self.slots.len() <= slot {
-            self.slots.resize_with(slot + 1, Vec::new);
+    /// Makes sure that a slot has the kernel's flags.
+    fn begin_slot(&mut self, slot: usize) {
+        if !self.frames.has_begun(slot) {
+            let flags = self.flags(self.kernel, !0);
+            self.frames.begin(slot, flags);
         }
-        if self.slots[slot].is_empty() {
-            let frame = self.frame(self.kernel, !0, 0);
-            self.slots[slot].push(frame);
-        }
-        &mut self.slots[slot]
     }
 
-    /// Carries out the actions before or after an instruction in the last frame.
+    /// Carries out the actions before or after an instruction in the call that lanes are in.
     fn apply(&mut self, slot: usize, pc: u32, is_after: bool, mask: u32) {
         let (func, _) = self.places[pc as usize];
-        let actions = self.actions[pc as usize][usize::from(is_after)];
-        if let (Some(actions), Some(frame)) = (actions, self.slots[slot].last_mut()) {
-            actions.apply(mask, &mut frame.flags, &mut self.counts[func].counters);
+        if let Some(actions) = self.actions[pc as usize][usize::from(is_after)].filter(|_| mask != 0) {
+            let flags = &mut self.frames.innermost(slot, mask).state;
+            actions.apply(mask, flags, &mut self.counts[func].counters);
         }
     }
 
-    /// Lanes return from the last frame to its caller's.
+    /// Lanes return from the call that they are in.
     fn come_back(&mut self, slot: usize, mask: u32) {
-        let Some(callee) = self.slots[slot].pop() else { return };
-        if !self.slots[slot].is_empty() {
-            self.apply(slot, callee.call, true, mask);
+        let call = self.frames.innermost(slot, mask).call;
+        match self.frames.leave(slot, mask) {
+            true => self.apply(slot, call, true, mask),
+            false => self.end(slot, mask),
         }
-        self.slots[slot].push(callee);
-        self.end(slot, mask, false);
     }
 
-    /// Ends lanes of the last frame, or of all of them.
-    fn end(&mut self, slot: usize, mask: u32, all_frames: bool) {
-        let stack = self.stack(slot);
-        let top = stack.len() - 1;
-        let first = if all_frames { 0 } else { top };
-        stack[first..].iter_mut().for_each(|frame| frame.lanes &= !mask);
-        while stack.len() > 1 && stack[stack.len() - 1].lanes == 0 {
-            stack.pop();
-        }
-        if all_frames || top == 0 {
-            // The slot's next warp begins as this one did.
-            let mut flags = core::mem::take(&mut stack[0].flags);
-            self.begin(self.kernel, mask, &mut flags);
-            self.slots[slot][0].flags = flags;
-        }
+    /// Lanes end: the slot's next warp begins as this one did.
+    fn end(&mut self, slot: usize, mask: u32) {
+        self.frames.leave_all(slot, mask);
+        let mut flags = core::mem::take(&mut self.frames.kernel(slot).state);
+        self.begin(self.kernel, mask, &mut flags);
+        self.frames.kernel(slot).state = flags;
     }
 }
 
 impl Watcher for ReuseCounter<'_> {
     fn issued(&mut self, slot: usize, pc: u32, running: u32, mask: u32) {
-        self.stack(slot);
+        self.begin_slot(slot);
         self.apply(slot, pc, false, running);
         // What a guarded instruction makes known, or may change, is so for lanes that do not execute it too.
         let callee = self.callees.get(&pc).copied();
@@ -204,25 +184,25 @@ impl Watcher for ReuseCounter<'_> {
             return;
         }
         if let Some(callee) = callee {
-            let frame = self.frame(callee, mask, pc);
-            self.slots[slot].push(frame);
+            let flags = self.flags(callee, mask);
+            self.frames.enter(slot, mask, pc, flags);
         }
         match self.returns[pc as usize] {
             Ending::None => {}
             Ending::Return => self.come_back(slot, mask),
-            Ending::Exit => self.end(slot, mask, true),
+            Ending::Exit => self.end(slot, mask),
         }
     }
 
     fn moved(&mut self, slot: usize, pc: u32, target: u32, mask: u32) {
         let ((func, from), (_, to)) = (self.places[pc as usize], self.places[target as usize]);
-        self.stack(slot);
-        let (Some(placed), Some(frame)) = (&self.placed[func], self.slots[slot].last_mut()) else { return };
+        self.begin_slot(slot);
+        let Some(placed) = &self.placed[func] else { return };
         let edge = placed.cfg.out_edges(from).find(|&edge| placed.cfg.target(edge) == to);
         let Some(edge) = edge else { return };
         self.counts[func].edges[edge.index()] += u64::from(mask.count_ones());
         if let Some(actions) = placed.plan.at(Moment::Edge(edge)) {
-            actions.apply(mask, &mut frame.flags, &mut self.counts[func].counters);
+            actions.apply(mask, &mut self.frames.innermost(slot, mask).state, &mut self.counts[func].counters);
         }
     }
 }
