@@ -407,6 +407,8 @@ fn use_shortcuts(now: &Now, act: &Callback<Action>) {
                 "]" => Action::Travel(Travel::NextPass),
                 "," => Action::WalkBy(-1),
                 "." => Action::WalkBy(1),
+                "<" => Action::WalkToInquiry { is_forward: false },
+                ">" => Action::WalkToInquiry { is_forward: true },
                 "p" => Action::Play(!now.lab().playing),
                 "q" => Action::Ask(!now.lab().asking),
                 "c" => Action::Dialog(Some(Dialog::Compare)),

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use gloo::timers::callback::Timeout;
 use gloo::utils::{document, window};
 use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlElement, HtmlInputElement, HtmlSelectElement};
+use web_sys::{Element, HtmlElement, HtmlInputElement, HtmlSelectElement, ScrollBehavior, ScrollToOptions};
 use yew::Event;
 
 /// Moves the focus to the element with this id.
@@ -119,34 +119,43 @@ pub fn is_typing() -> bool {
     editable.is_ok_and(|found| found.is_some())
 }
 
-/// Scrolls `element` into its own pane and no further: the page itself stays where it is.
+/// Scrolls the pane around `element` so that it is in sight, or its beginning.
 pub fn reveal(element: &Element) {
     let Some(pane) = element.closest(".scroll").ok().flatten() else { return };
     let (inner, outer) = (element.get_bounding_client_rect(), pane.get_bounding_client_rect());
-    let margin = 24.0;
-    if inner.top() < outer.top() + margin {
-        pane.set_scroll_top(pane.scroll_top() + (inner.top() - outer.top() - margin) as i32);
-    } else if inner.bottom() > outer.bottom() - margin {
-        let down = (inner.bottom() - outer.bottom() + margin).min(inner.top() - outer.top() - margin);
-        pane.set_scroll_top(pane.scroll_top() + down as i32);
-    }
-    if inner.left() < outer.left() + margin {
-        pane.set_scroll_left(pane.scroll_left() + (inner.left() - outer.left() - margin) as i32);
-    } else if inner.right() > outer.right() - margin {
-        let right = (inner.right() - outer.right() + margin).min(inner.left() - outer.left() - margin);
-        pane.set_scroll_left(pane.scroll_left() + right as i32);
-    }
+    let left = nearest((inner.left(), inner.right()), (outer.left(), outer.right()));
+    let top = nearest((inner.top(), inner.bottom()), (outer.top(), outer.bottom()));
+    scroll_by(&pane, left, top);
 }
 
 /// Scrolls `pane` down or up so that what lies between two heights of its contents is in sight, or its beginning.
 pub fn reveal_between(pane: &HtmlElement, top: f64, bottom: f64) {
-    let margin = 24.0;
     let (from, height) = (f64::from(pane.scroll_top()), f64::from(pane.client_height()));
-    if top < from + margin {
-        pane.set_scroll_top((top - margin) as i32);
-    } else if bottom > from + height - margin {
-        pane.set_scroll_top((bottom + margin - height).min(top - margin) as i32);
+    scroll_by(pane, 0.0, nearest((top, bottom), (from, from + height)));
+}
+
+/// Free space around what comes into sight, in pixels.
+const REVEAL_MARGIN: f64 = 24.0;
+
+/// How far to scroll so that the range `inner` lies in `outer`, or at least begins in it, in pixels.
+fn nearest(inner: (f64, f64), outer: (f64, f64)) -> f64 {
+    let to_start = inner.0 - outer.0 - REVEAL_MARGIN;
+    let to_end = inner.1 - outer.1 + REVEAL_MARGIN;
+    if to_start < 0.0 { to_start } else { to_end.clamp(0.0, to_start) }
+}
+
+/// Scrolls smoothly, or at once for those who asked for less motion.
+fn scroll_by(pane: &Element, left: f64, top: f64) {
+    if left == 0.0 && top == 0.0 {
+        return;
     }
+    let query = window().match_media("(prefers-reduced-motion: reduce)");
+    let is_calm = query.ok().flatten().is_some_and(|query| query.matches());
+    let options = ScrollToOptions::new();
+    options.set_left(f64::from(pane.scroll_left()) + left);
+    options.set_top(f64::from(pane.scroll_top()) + top);
+    options.set_behavior(if is_calm { ScrollBehavior::Instant } else { ScrollBehavior::Smooth });
+    pane.scroll_to_with_scroll_to_options(&options);
 }
 
 /// A value that the browser keeps for this page; none where it keeps nothing.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use serde::Serialize;
-use warpscope_engine::message::{Diagnostic, Language};
+use warpscope_engine::message::{Diagnostic, Language, Position};
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlElement;
 use yew::{Callback, Html, Properties, component, html, use_effect_with, use_mut_ref, use_node_ref};
@@ -34,6 +34,8 @@ extern "C" {
     fn set_diagnostics(this: &Handle, diagnostics: JsValue);
     #[wasm_bindgen(method, js_name = markLines)]
     fn mark_lines(this: &Handle, lines: Vec<u32>, exact: u32, show: bool);
+    #[wasm_bindgen(method, js_name = markCurrent)]
+    fn mark_current(this: &Handle, lines: Vec<u32>, show: bool);
     #[wasm_bindgen(method)]
     fn paint(this: &Handle, lines: JsValue);
     #[wasm_bindgen(method, js_name = setHeat)]
@@ -100,6 +102,12 @@ pub struct Props {
     /// Whether to scroll to them.
     #[prop_or_default]
     pub show_marked: bool,
+    /// Lines that the current change is about, from 1.
+    #[prop_or_default]
+    pub current: Vec<u32>,
+    /// Position of that change: a step scrolls to it.
+    #[prop_or_default]
+    pub position: Position,
     /// Predicted changes of lines.
     #[prop_or_default]
     pub painted: Vec<PaintedLine>,
@@ -188,6 +196,13 @@ pub fn EditorBox(props: &Props) -> Html {
         let tell = tell.clone();
         use_effect_with((props.marked.clone(), props.exact, props.show_marked), move |(lines, exact, show)| {
             tell(&|editor| editor.mark_lines(lines.clone(), *exact, *show));
+        });
+    }
+    {
+        let (tell, last) = (tell.clone(), use_mut_ref(|| props.position));
+        use_effect_with((props.current.clone(), props.position), move |(lines, position)| {
+            let is_step = last.replace(*position) != *position;
+            tell(&|editor| editor.mark_current(lines.clone(), is_step));
         });
     }
     {

@@ -3,7 +3,7 @@
 
 mod value_names;
 
-use warpscope_engine::message::{Bench, Position, Scope, Settings, Shared, Stage};
+use warpscope_engine::message::{Bench, Position, Settings, Shared, Stage};
 
 /// A program to start from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -491,10 +491,10 @@ pub fn bench(example: &Example, stage: Option<usize>, source: String, launch: St
     let settings = Settings::default();
     let is_ahead = stage.is_none() && example.shows.iter().any(|(pass, _)| *pass == "pde");
     let stage = stage.or(example.shows.first().map(|(_, stage)| *stage));
-    let (position, scope) = match stage {
-        Some(_) if is_ahead => (Position::default(), Scope::Rewrite),
-        Some(stage) => (Position { stage, step: 1 }, Scope::Rewrite),
-        None => (Position::END, Scope::Pipeline),
+    let position = match stage {
+        Some(_) if is_ahead => Position::default(),
+        Some(stage) => Position { stage, step: 1 },
+        None => Position::END,
     };
     Shared {
         bench: Bench {
@@ -506,7 +506,7 @@ pub fn bench(example: &Example, stage: Option<usize>, source: String, launch: St
             ..Bench::default()
         },
         position,
-        scope,
+        scope: None,
         moment: None,
         settings,
     }
@@ -528,7 +528,7 @@ fn entry(text: &str) -> Stage {
 mod tests {
     use super::*;
     use warpscope_engine::Engine;
-    use warpscope_engine::message::{Inspect, Look, Remark, Request, Response, View, inspect};
+    use warpscope_engine::message::{Inspect, Look, Remark, Request, Response, Scope, View, inspect};
 
     /// The example of a pass, opened as the page opens it.
     fn opened(pass: &str, title: &str) -> Shared {
@@ -541,7 +541,7 @@ mod tests {
     }
 
     fn look(shared: &Shared, position: Position) -> View {
-        let look = Look { bench: shared.bench.clone(), position, scope: shared.scope, moment: None };
+        let look = Look { bench: shared.bench.clone(), position, scope: Scope::Rewrite, moment: None };
         match Engine::new(|| 0.0).answer(Request::Look(look)) {
             Response::View(view) => *view,
             other => panic!("{other:?}"),

@@ -36,6 +36,7 @@ const fromPage = Annotation.define();
 const markLines = StateEffect.define();
 const markHeat = StateEffect.define();
 const markPaint = StateEffect.define();
+const markCurrentLines = StateEffect.define();
 
 /** Lines of the selected block. */
 const markedLines = StateField.define({
@@ -48,6 +49,20 @@ const markedLines = StateField.define({
       }
     }
     return marks.map(transaction.changes);
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+/** Lines that the last change is about. They belong to one text; typing takes the marks away. */
+const currentLines = StateField.define({
+  create: () => Decoration.none,
+  update(marks, transaction) {
+    for (const effect of transaction.effects) {
+      if (effect.is(markCurrentLines)) {
+        return lineDecorations(transaction.state, effect.value, () => ({ class: "cm-current-line", attributes: { "aria-current": "step" } }));
+      }
+    }
+    return transaction.docChanged ? Decoration.none : marks;
   },
   provide: (field) => EditorView.decorations.from(field),
 });
@@ -159,6 +174,7 @@ export class CodeEditor {
           lintGutter(),
           heatOfLines,
           markedLines,
+          currentLines,
           paintedLines,
           history(),
           drawSelection(),
@@ -258,6 +274,15 @@ export class CodeEditor {
     const shown = exact || lines[0];
     if (show && shown <= this.view.state.doc.lines) {
       effects.push(EditorView.scrollIntoView(this.view.state.doc.line(shown).from, { y: "nearest", yMargin: 40 }));
+    }
+    this.#dispatch({ effects });
+  }
+
+  /** Marks the lines, from 1, that the last change is about, and shows the first of them if asked, unless somebody is typing. */
+  markCurrent(lines, show) {
+    const effects = [markCurrentLines.of([...lines])];
+    if (show && lines.length > 0 && lines[0] <= this.view.state.doc.lines && !this.view.hasFocus) {
+      effects.push(EditorView.scrollIntoView(this.view.state.doc.line(lines[0]).from, { y: "nearest", yMargin: 40 }));
     }
     this.#dispatch({ effects });
   }

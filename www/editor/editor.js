@@ -89,6 +89,11 @@ export class Editor {
     this.#wish("markLines", lines, exact, show);
   }
 
+  /** Marks the lines, from 1, that the last change is about, and shows the first of them if asked, unless somebody is typing. */
+  markCurrent(lines, show) {
+    this.#wish("markCurrent", lines, show);
+  }
+
   /** Shows what would become of lines: [{ line, look }], a look being a class behind `cm-paint-`. */
   paint(lines) {
     this.#wish("paint", lines);
@@ -148,7 +153,7 @@ export class Editor {
       return;
     }
     this.wishes.set(method, values);
-    if (method === "setHeat" || method === "setLanguage") {
+    if (method === "setHeat" || method === "setLanguage" || method === "markCurrent") {
       this.#show();
     }
   }
@@ -164,7 +169,8 @@ export class Editor {
       if (!this.awake && !this.parent.hidden) {
         const [language] = this.wishes.get("setLanguage") ?? ["wir"];
         const [heat] = this.wishes.get("setHeat") ?? [[]];
-        this.reading.show(this.text, languages[language], heat);
+        const [current] = this.wishes.get("markCurrent") ?? [[]];
+        this.reading.show(this.text, languages[language], heat, [...current]);
       }
     });
   }

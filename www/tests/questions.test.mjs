@@ -126,6 +126,12 @@ test("a question waits at its block, comes back with its answer, and the change 
     await tree.getByRole("treeitem").first().evaluate((row) => ["aria-level", "aria-posinset", "aria-setsize"].map((name) => row.getAttribute(name))),
     ["1", "1", String(await tree.locator("[role=treeitem][aria-level='1']").count())],
   );
+  // Answers that have not been given yet are listed on demand.
+  await page.getByTestId("walk").fill("1");
+  await eventually("nothing is answered", async () => (await tree.locator(".answer").allInnerTexts()).every((text) => text === "?"));
+  assert.equal(await tree.locator(".of-moment.look-good").count(), 0, "no change is told before it is made");
+  await page.getByTestId("outcomes").check();
+  await eventually("all answers are listed", async () => (await tree.locator(".answer").allInnerTexts()).every((text) => text !== "?"));
   const row = tree.getByRole("treeitem").filter({ hasText: "true, real" }).filter({ hasText: "n3" }).first();
   await row.click();
   await eventually("the click leads to the question", async () => /goes up from n4 to n3/.test(await happened(page)));
@@ -138,6 +144,25 @@ test("a question waits at its block, comes back with its answer, and the change 
   await page.keyboard.press("ArrowRight");
   await eventually("and to the answer", async () => /answer/.test(await happened(page)));
   await screenshot(page, "questions-figure-2");
+});
+
+test("inquiries are passed as wholes", async (t) => {
+  const page = await openPage(t);
+  await openFigure(page, "figure-4");
+  await goTo(page, 0);
+  const next = page.getByRole("button", { name: "To where an inquiry ends or begins" });
+  const seen = [];
+  for (let stop = 0; stop < 4; stop += 1) {
+    const before = await moment(page);
+    await next.click();
+    await eventually("a later moment is shown", async () => (await moment(page)) > before);
+    seen.push((await happened(page)).match(/^(inquiry|result|question|answer)/)[0]);
+  }
+  assert.deepEqual(seen, ["inquiry", "result", "inquiry", "result"]);
+  const at = await moment(page);
+  await page.keyboard.press("<");
+  await eventually("and back", async () => (await moment(page)) < at);
+  assert.match(await happened(page), /^inquiry/);
 });
 
 test("nothing stands on the name of a block, however small the graph is", async (t) => {

@@ -26,7 +26,7 @@ pub fn draw(module: &Module, func: Func, printed: &Printed, is_new: impl Fn(usiz
             let line = printed.lines.inst_line(func, inst)? as usize;
             let text = without_comment(text.get(line - 1)?).to_owned();
             let divergent = lanes.values.defined(inst).iter().find_map(|&value| lanes.why(body, Subject::Value(value)));
-            Some(GraphLine { inst: inst.as_u32(), text, line, changed: is_new(line), divergent })
+            Some(GraphLine { inst: inst.as_u32(), text, line, changed: is_new(line), is_current: false, divergent })
         };
         graph.blocks.push(GraphBlock {
             id: block.index() as u32,
@@ -34,6 +34,7 @@ pub fn draw(module: &Module, func: Func, printed: &Printed, is_new: impl Fn(usiz
             lines: body.block_insts(block).filter_map(line_of).collect(),
             divergent: lanes.why(body, Subject::Branch(block)),
             reachable: cfg.is_reachable(block),
+            is_current: false,
             depends_on: lanes.depends_on(block).filter_map(|branch| index.get(&branch.index()).copied()).collect(),
             kept_out_by: lanes.region.kept_out_by(block).and_then(|branch| index.get(&branch.index()).copied()),
         });

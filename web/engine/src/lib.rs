@@ -5,6 +5,7 @@ pub mod analyses;
 pub mod api;
 mod catalogue;
 mod comparison;
+mod current_change;
 mod drawing;
 mod facts;
 mod map;

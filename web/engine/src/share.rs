@@ -47,12 +47,14 @@ fn document(shared: &Shared) -> Document {
         },
         ..Document::default()
     };
-    let scope = match scope {
-        Scope::Rewrite => "rewrite",
-        Scope::Pass => "pass",
-        Scope::Pipeline => "pipeline",
-    };
-    document.view.insert("scope".to_owned(), scope.to_owned());
+    if let Some(scope) = scope {
+        let scope = match scope {
+            Scope::Rewrite => "rewrite",
+            Scope::Pass => "pass",
+            Scope::Pipeline => "pipeline",
+        };
+        document.view.insert("scope".to_owned(), scope.to_owned());
+    }
     if let Some(moment) = moment {
         document.view.insert("moment".to_owned(), moment.to_string());
     }
@@ -90,9 +92,10 @@ fn shared(document: Document) -> Shared {
             step: position.event as usize,
         }),
         scope: match document.view.get("scope").map(String::as_str) {
-            Some("rewrite") => Scope::Rewrite,
-            Some("pipeline") => Scope::Pipeline,
-            _ => Scope::Pass,
+            Some("rewrite") => Some(Scope::Rewrite),
+            Some("pass") => Some(Scope::Pass),
+            Some("pipeline") => Some(Scope::Pipeline),
+            _ => None,
         },
         moment: document.view.get("moment").and_then(|moment| moment.parse().ok()),
         bench: Bench {

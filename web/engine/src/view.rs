@@ -15,6 +15,7 @@ use warpscope_core::trace::Remark as CoreRemark;
 use warpscope_core::trace::{Fact, RemarkKind};
 
 use crate::comparison::{Listing, compare};
+use crate::current_change::CurrentChange;
 use crate::drawing::draw;
 use crate::facts;
 use crate::message::{
@@ -153,31 +154,43 @@ impl Opened {
         let shown = inspections(session, &stop, kernel).into_iter();
         view.inspected = shown.map(|shown| inspected(session, &self.steps, &stop, shown)).collect();
         view.inspected.push(InspectedPass { title: ANALYSES_TITLE.to_owned(), ..InspectedPass::default() });
+        let courses = view.inspected.iter().filter_map(|shown| shown.course.as_ref());
+        let is_ahead = |course: &Course| moment.is_some_and(|moment| course.is_ahead(moment));
+        // All that has happened at a moment before the change is about the program before it.
+        let ahead = stop.rewrite.filter(|_| courses.clone().any(is_ahead));
+        view.is_before_change = ahead.is_some();
+        let done = ahead.unwrap_or(stop.done);
+        session.seek(done);
         let after = Listing::new(session.module(), Some(kernel));
-        session.seek(match scope {
-            Scope::Rewrite => stop.rewrite.unwrap_or(stop.done),
-            Scope::Pass => events_of(session, &stop.passes).start,
-            Scope::Pipeline => 0,
-        });
-        let before = Listing::new(session.module(), Some(kernel));
-        session.seek(stop.done);
+        let alone = |session: &mut Session| {
+            session.seek(stop.rewrite.unwrap_or(done));
+            Listing::new(session.module(), Some(kernel))
+        };
+        let before = match scope {
+            Scope::Rewrite => alone(session),
+            Scope::Pass | Scope::Pipeline => {
+                session.seek(if scope == Scope::Pass { events_of(session, &stop.passes).start } else { 0 });
+                Listing::new(session.module(), Some(kernel))
+            }
+        };
         view.diff = compare(&before, &after);
         let mut is_new = vec![false; after.text().lines().count() + 1];
         for line in view.diff.iter().filter(|line| line.before.is_none()) {
             is_new[line.after.unwrap_or(0)] = true;
         }
-        let is_ahead = |course: &Course| moment.is_some_and(|moment| course.is_ahead(moment));
-        let courses = || view.inspected.iter().filter_map(|shown| shown.course.as_ref());
-        match stop.rewrite.filter(|_| courses().any(is_ahead)) {
-            // All that has happened so far is about the program before the change.
-            Some(rewrite) => {
-                session.seek(rewrite);
-                let before = Listing::new(session.module(), Some(kernel));
-                view.graph = draw(session.module(), kernel, before.printed(), |_| false);
-                session.seek(stop.done);
-            }
-            None => view.graph = draw(session.module(), kernel, after.printed(), |line| is_new[line]),
+        let of_change = match (stop.rewrite.filter(|_| ahead.is_none()), scope) {
+            (None, _) => Vec::new(),
+            (Some(_), Scope::Rewrite) => view.diff.clone(),
+            (Some(_), _) => compare(&alone(session), &after),
+        };
+        session.seek(done);
+        view.graph = draw(session.module(), kernel, after.printed(), |line| is_new[line]);
+        if let Some(change) = CurrentChange::of(&of_change) {
+            change.mark_diff(&mut view.diff);
+            change.mark_graph(&mut view.graph);
+            view.source_current = change.source_lines(&view.source_insts);
         }
+        view.remark = view.remark.filter(|_| ahead.is_none());
         view.after = after.text().to_owned();
         view
     }
@@ -425,6 +438,7 @@ fn owners_of_lines(func: &Function, source: &str) -> (Vec<String>, Vec<Option<u3
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::DiffLine;
 
     const SOURCE: &str = "kernel k(x: ptr.global) {
 entry:
@@ -448,7 +462,11 @@ entry:
         let (mut apart, mut whole) = (opened(&parts), opened(&["@basic"]));
         let (one, all) =
             (apart.view(Position::END, Scope::Pipeline, None), whole.view(Position::END, Scope::Pass, None));
-        assert_eq!((&one.after, &one.diff), (&all.after, &all.diff));
+        // The last of the four passes changes nothing: no change led to its end.
+        let lines = |view: &View| {
+            view.diff.iter().map(|line| DiffLine { is_current: false, ..line.clone() }).collect::<Vec<_>>()
+        };
+        assert_eq!((&one.after, lines(&one)), (&all.after, lines(&all)));
         assert_eq!(all.stages.len(), 1);
         let sum: usize = one.stages.iter().map(|stage| stage.rewrites).sum();
         assert_eq!(all.stages[0].rewrites, sum);
@@ -500,7 +518,7 @@ entry:
                 let view = opened.view(position, Scope::Rewrite, None);
                 let Some(course) = view.inspected.iter().find_map(|shown| shown.course.clone()) else { continue };
                 changes += 1;
-                assert_eq!(view.remark.expect("a reason").pass, "gvn-cse", "only its changes have moments");
+                assert_eq!(view.remark.as_ref().expect("a reason").pass, "gvn-cse", "only its changes have moments");
                 let told = ask(&mut opened, position, None).and_then(|told| told.timeline).expect("moments");
                 assert_eq!((&told.course, told.course.step_of(told.at)), (&course, step));
                 assert_eq!(Some(told.at), course.made(step), "the usual moment is that of the change");
@@ -508,9 +526,12 @@ entry:
                     let timeline = ask(&mut opened, position, Some(moment)).and_then(|told| told.timeline);
                     assert_eq!(timeline.map(|timeline| timeline.at), Some(moment));
                     let other = opened.view(position, Scope::Rewrite, Some(moment));
-                    assert_eq!((other.position.step, &other.after), (step, &view.after));
-                    let is_before = other.graph != view.graph;
-                    assert_eq!(is_before, course.is_ahead(moment), "the graph is that of the moment");
+                    assert_eq!(other.position.step, step);
+                    // Program, graph and reason are those of the moment.
+                    let is_before = course.is_ahead(moment);
+                    assert_eq!(other.is_before_change, is_before);
+                    assert_eq!([other.graph != view.graph, other.after != view.after], [is_before; 2]);
+                    assert_eq!(other.remark.is_none(), is_before);
                 }
             }
             assert_eq!(changes, 2, "{passes:?}");

@@ -26,12 +26,19 @@ pub enum Action {
     Play(bool),
     /// It moves faster or slower.
     Pace(f64),
-    /// The diff compares something else.
-    Scope(Scope),
+    /// The diff compares something else; none follows the change.
+    Scope(Option<Scope>),
     /// The table of values or the questions are shown at another moment; the transport goes along.
     WalkTo(usize),
     /// Walks by so many moments.
     WalkBy(isize),
+    /// Goes to where an inquiry begins or ends: the next such moment, or the last one before.
+    WalkToInquiry {
+        /// Whether to the next one.
+        is_forward: bool,
+    },
+    /// Answers that are still to come are listed, or not.
+    ShowOutcomes(bool),
     /// Something is chosen in what a pass shows: a key and a value.
     Choose(String, String),
     /// The numbers that have been entered in what a pass shows are taken back.

@@ -21,8 +21,8 @@ pub struct Lab {
     pub bench: Bench,
     /// Position of the transport, as requested; the view says the one reached.
     pub position: Position,
-    /// Scope of the diff.
-    pub scope: Scope,
+    /// Scope of the diff as a person chose it; none follows the change.
+    pub scope: Option<Scope>,
     /// The moment of an inspection that is shown; none is the usual one.
     pub moment_at: Option<usize>,
     /// Choices in the inspection of a pass, by key.
@@ -31,6 +31,8 @@ pub struct Lab {
     pub inspected: Option<Rc<Answered>>,
     /// Whether the moments move by themselves.
     pub asking: bool,
+    /// Whether answers that are still to come are listed.
+    pub shows_outcomes: bool,
     /// How the simulator runs.
     pub settings: Settings,
     /// Counts whenever something other than a person's typing replaces the texts, so that the editors follow.
@@ -113,11 +115,12 @@ impl Lab {
         let mut lab = Lab {
             bench: Bench::default(),
             position: Position::END,
-            scope: Scope::Pass,
+            scope: None,
             moment_at: None,
             choices: BTreeMap::new(),
             inspected: None,
             asking: false,
+            shows_outcomes: false,
             settings: Settings::default(),
             text_version: 0,
             launch_version: 0,

@@ -3,14 +3,26 @@
 //! Moments that led to a position go along with the transport: each belongs to the change that it leads to. Moments of what
 //! comes next belong to one position, and after the last of them comes the change.
 
-use warpscope_engine::message::{Course, Look, Position};
+use warpscope_engine::message::{Course, Look, Position, Scope};
 
 use super::{Lab, Timeline, Travel};
+use crate::tokens::inquiry_stops;
 
 impl Lab {
     /// The question about the bench.
     pub fn look(&self) -> Look {
-        Look { bench: self.bench.clone(), position: self.position, scope: self.scope, moment: self.moment_to_look_at() }
+        Look {
+            bench: self.bench.clone(),
+            position: self.position,
+            scope: self.diff_scope(),
+            moment: self.moment_to_look_at(),
+        }
+    }
+
+    /// Scope of the diff: as chosen, else the change that led to the position, and at the end all of them.
+    pub fn diff_scope(&self) -> Scope {
+        let is_at_end = || self.position >= self.timeline().last();
+        self.scope.unwrap_or_else(|| if is_at_end() { Scope::Pipeline } else { Scope::Rewrite })
     }
 
     /// The moment that the engine is asked about. From one moment to the next only the page draws something else: the
@@ -52,6 +64,16 @@ impl Lab {
     pub fn timeline(&self) -> Timeline {
         let pipeline = if self.lacks_program() { &[][..] } else { &self.bench.pipeline };
         Timeline::new(pipeline, self.view.as_ref().map_or(&[], |view| &view.stages))
+    }
+
+    /// The next moment at which an inquiry begins or ends, or the last one before the moment that is shown.
+    pub fn inquiry(&self, is_forward: bool) -> Option<usize> {
+        let (at, _) = self.moment()?;
+        let stops = inquiry_stops(self.inspection()?.timeline.as_ref()?);
+        match is_forward {
+            true => stops.into_iter().find(|&stop| stop > at),
+            false => stops.into_iter().rev().find(|&stop| stop < at),
+        }
     }
 
     /// Goes to another moment by hand.

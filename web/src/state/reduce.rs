@@ -16,6 +16,7 @@ impl Reducible for Lab {
             action,
             Action::WalkTo(_)
                 | Action::WalkBy(_)
+                | Action::WalkToInquiry { .. }
                 | Action::Ask(_)
                 | Action::NextMoment
                 | Action::OpenExample(..)
@@ -87,6 +88,12 @@ impl Reducible for Lab {
             Action::Scope(scope) => lab.scope = scope,
             Action::WalkTo(moment) => lab.go_to_moment(|_| moment),
             Action::WalkBy(moments) => lab.go_to_moment(|at| at.saturating_add_signed(moments)),
+            Action::WalkToInquiry { is_forward } => {
+                if let Some(moment) = lab.inquiry(is_forward) {
+                    lab.go_to_moment(|_| moment);
+                }
+            }
+            Action::ShowOutcomes(on) => lab.shows_outcomes = on,
             Action::Choose(key, value) => lab.choose(&key, &value),
             Action::ForgetEntries => lab.forget_entries(),
             Action::Declare(text) => {

@@ -1,8 +1,10 @@
 //! Tokens that travel over the graph: the scene at a moment, and all of them as a tree.
 
+mod inquiries;
 mod scene;
 mod tree;
 
+pub use inquiries::inquiry_stops;
 pub use scene::{Motion, Noted, Place, Scene, Token};
 pub use tree::{Row, RowKind, Tree};
 

@@ -15,7 +15,12 @@ use crate::state::{Action, Lab, Sheet};
 #[component]
 pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
     let (view, is_old) = lab.drawn();
-    let scopes = [(Scope::Rewrite, "This change"), (Scope::Pass, "This pass"), (Scope::Pipeline, "All passes")];
+    let scopes = [
+        (None, "Follow", "This change while you step, all passes at the end"),
+        (Some(Scope::Rewrite), "This change", "What this change did"),
+        (Some(Scope::Pass), "This pass", "What the pass has done so far"),
+        (Some(Scope::Pipeline), "All passes", "What all passes have done so far"),
+    ];
     let titles: &[InspectedPass] = if is_old { &[] } else { &view.inspected };
     let shown = lab.which_inspection().filter(|_| lab.sheet != Sheet::Lines).and_then(|which| titles.get(which));
     if let Some(shown) = shown {
@@ -36,10 +41,10 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
                 if is_tabbed { { sheets(titles, None, act) } } else { <h2>{ "Change" }</h2> }
                 <fieldset class="segments" data-testid="scope">
                     <legend class="hidden">{ "What is compared" }</legend>
-                    { for scopes.into_iter().map(|(scope, name)| {
+                    { for scopes.into_iter().map(|(scope, name, help)| {
                         let act = act.clone();
                         html! {
-                            <label>
+                            <label title={help}>
                                 <input type="radio" name="scope" checked={lab.scope == scope}
                                     onchange={move |_| act.emit(Action::Scope(scope))} />
                                 <span>{ name }</span>
@@ -112,6 +117,10 @@ fn nothing_changed(lab: &Lab) -> String {
     let shown = view.position.stage.checked_sub(1).and_then(|index| lab.bench.pipeline.get(index));
     match shown {
         _ if !lab.lacks_program() => match shown {
+            Some(_) if view.is_before_change => {
+                let (at, last) = lab.moment().unwrap_or_default();
+                format!("Moment {at} of {last}: change {} is still to come.", view.position.step)
+            }
             Some(stage) => format!("`{}` changed nothing.", stage.pass),
             None => "The source, before any pass.".to_owned(),
         },
@@ -138,7 +147,7 @@ fn reason(remark: Option<&Remark>, otherwise: &str) -> Html {
         return html! { <div class="reason none" data-testid="reason"><p>{ text }</p></div> };
     };
     html! {
-        <div class="reason" data-testid="reason">
+        <div class="reason" tabindex="0" role="group" aria-label="Reason" data-testid="reason">
             <p>
                 <span class="chip pass">{ &remark.pass }</span>
                 <span class="chip">{ &remark.rule }</span>

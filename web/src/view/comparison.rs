@@ -87,14 +87,22 @@ pub fn Comparison(Props { diff, selected, run, now, act }: &Props) -> Html {
         });
     }
     {
-        // What changed, or what was selected elsewhere, comes into sight.
-        let (place, parts) = (place.clone(), parts.clone());
-        use_effect_with((diff.clone(), selected.clone()), move |(lines, selected)| {
+        // A selection that was made elsewhere comes into sight.
+        let (place, parts, lines) = (place.clone(), parts.clone(), diff.clone());
+        use_effect_with(selected.clone(), move |selected| {
             let by_itself = selected.as_ref().is_some_and(|selection| selection.by == Pane::Change);
             let Some(pane) = place.cast::<HtmlElement>().filter(|_| !by_itself) else { return };
-            if let Some(rows) = rows_to_show(lines, &parts, selected.as_ref()) {
-                let height = row_height(&pane);
-                dom::reveal_between(&pane, rows.start as f64 * height, rows.end as f64 * height);
+            if let Some(rows) = selected.as_ref().and_then(|selected| selected_rows(&lines, &parts, selected)) {
+                show_rows(&pane, &rows);
+            }
+        });
+    }
+    {
+        // The change comes into sight after a step, whatever is selected.
+        let (place, parts) = (place.clone(), parts.clone());
+        use_effect_with(diff.clone(), move |lines| {
+            if let Some((pane, rows)) = place.cast::<HtmlElement>().zip(changed_rows(lines, &parts)) {
+                show_rows(&pane, &rows);
             }
         });
     }
@@ -214,20 +222,29 @@ fn rows_in_sight(count: usize, sight: Sight, height: f64) -> Range<usize> {
     from.min(count)..to.clamp(from.min(count), count)
 }
 
-/// The rows that come into sight by themselves: those selected elsewhere, else the first that differs.
-fn rows_to_show(lines: &[DiffLine], parts: &[Part], selected: Option<&Selection>) -> Option<Range<usize>> {
-    let rows = |holds: &dyn Fn(&DiffLine) -> bool| {
-        let holds = |part: &Part| matches!(*part, Part::Line(index) if holds(&lines[index]));
-        let first = parts.iter().position(holds)?;
-        Some(first..parts.iter().rposition(holds)? + 1)
-    };
-    match selected {
-        Some(selection) => {
-            let exact = selection.inst.and_then(|inst| rows(&|line| line.inst == Some(inst)));
-            exact.or_else(|| rows(&|line| line.block == selection.block))
-        }
-        None => rows(&differs).map(|all| all.start..all.start + 1),
-    }
+/// Scrolls to rows.
+fn show_rows(pane: &HtmlElement, rows: &Range<usize>) {
+    let height = row_height(pane);
+    dom::reveal_between(pane, rows.start as f64 * height, rows.end as f64 * height);
+}
+
+/// The rows from the first to the last of lines.
+fn rows_of(lines: &[DiffLine], parts: &[Part], is_wanted: impl Fn(&DiffLine) -> bool) -> Option<Range<usize>> {
+    let holds = |part: &Part| matches!(*part, Part::Line(index) if is_wanted(&lines[index]));
+    let first = parts.iter().position(holds)?;
+    Some(first..parts.iter().rposition(holds)? + 1)
+}
+
+/// The rows of the selected line, else of the selected block.
+fn selected_rows(lines: &[DiffLine], parts: &[Part], selected: &Selection) -> Option<Range<usize>> {
+    let exact = selected.inst.and_then(|inst| rows_of(lines, parts, |line| line.inst == Some(inst)));
+    exact.or_else(|| rows_of(lines, parts, |line| line.block == selected.block))
+}
+
+/// The rows of the current change, else the first that differs.
+fn changed_rows(lines: &[DiffLine], parts: &[Part]) -> Option<Range<usize>> {
+    let current = rows_of(lines, parts, |line| line.is_current);
+    current.or_else(|| rows_of(lines, parts, DiffLine::differs).map(|all| all.start..all.start + 1))
 }
 
 /// The stop of the keyboard that is `step` after the selected one. What an altered line was and what it is are one stop.
@@ -274,7 +291,8 @@ fn line_row(
     } else {
         ""
     };
-    let class = format!("{kind}{mark}");
+    let current = if line.is_current { " current" } else { "" };
+    let class = format!("{kind}{mark}{current}");
     let onclick = {
         let (act, block, inst) = (act.clone(), line.block.clone(), line.inst);
         Callback::from(move |_: MouseEvent| {
@@ -285,7 +303,7 @@ fn line_row(
     let number = |number: Option<usize>| number.map(|number| number.to_string()).unwrap_or_default();
     let ran = line.after.and_then(|line| heat.issues(line));
     html! {
-        <tr {class} {onclick} key={format!("{:?}-{:?}", line.before, line.after)} aria-rowindex={row}>
+        <tr {class} aria-current={line.is_current.then_some("step")} {onclick} key={format!("{:?}-{:?}", line.before, line.after)} aria-rowindex={row}>
             <td class="number">{ number(line.before) }</td>
             <td class="number">{ number(line.after) }</td>
             <td class="heat" style={ran.map(|issues| format!("--heat:{}", heat_level(issues, heat.hottest)))}>
@@ -315,14 +333,10 @@ enum Part {
     Fold(usize, usize),
 }
 
-fn differs(line: &DiffLine) -> bool {
-    line.before.is_none() || line.after.is_none()
-}
-
-/// Which lines to show: what differs, some lines around it, what is selected elsewhere, and what a person opened.
+/// Which lines to show: what differs or is current, some lines around it, what is selected elsewhere, and what a person opened.
 fn folds(lines: &[DiffLine], opened: &[usize], selected: Option<&Selection>) -> Vec<Part> {
     let mut near = vec![false; lines.len()];
-    for (index, _) in lines.iter().enumerate().filter(|(_, line)| differs(line)) {
+    for (index, _) in lines.iter().enumerate().filter(|(_, line)| line.differs() || line.is_current) {
         let to = (index + CONTEXT + 1).min(lines.len());
         near[index.saturating_sub(CONTEXT)..to].fill(true);
     }
@@ -397,22 +411,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_selected_comes_into_sight_before_what_differs() {
+    fn shows_the_selection_and_the_current_change() {
         let mut lines: Vec<DiffLine> = (1..=30).map(same).collect();
         lines[15].before = None;
         for line in &mut lines[20..24] {
             line.block = "b".to_owned();
         }
         lines[22].inst = Some(7);
-        let rows = |selected: Option<Selection>| {
-            let parts = folds(&lines, &[], selected.as_ref());
-            rows_to_show(&lines, &parts, selected.as_ref())
+        let selection = |inst| Selection { block: "b".to_owned(), inst, by: Pane::Graph };
+        let rows = |inst| {
+            let selected = selection(inst);
+            selected_rows(&lines, &folds(&lines, &[], Some(&selected)), &selected)
         };
-        let selection = |inst| Some(Selection { block: "b".to_owned(), inst, by: Pane::Graph });
         // The fold of the first eleven lines is one row.
-        assert_eq!(rows(None), Some(5..6));
-        assert_eq!(rows(selection(None)), Some(10..14));
-        assert_eq!(rows(selection(Some(7))), Some(12..13));
+        assert_eq!(rows(None), Some(10..14));
+        assert_eq!(rows(Some(7)), Some(12..13));
+        assert_eq!(changed_rows(&lines, &folds(&lines, &[], None)), Some(5..6));
+        lines[25].is_current = true;
+        assert_eq!(changed_rows(&lines, &folds(&lines, &[], None)), Some(15..16));
     }
 
     #[test]

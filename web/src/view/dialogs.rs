@@ -239,10 +239,11 @@ fn as_ptx(printed: Option<&Printed>, act: &Callback<Action>) -> Html {
 
 /// Shortcuts, which do not fire while typing, and what the marks mean.
 fn help() -> Html {
-    let keys: [(&[&str], &str); 15] = [
+    let keys: [(&[&str], &str); 16] = [
         (&["←", "→"], "one change back, one forward"),
         (&["[", "]"], "one pass back, one forward"),
         (&[",", "."], "where a pass shows moments: one moment back, one forward"),
+        (&["<", ">"], "where a pass asks questions: to where an inquiry begins or ends"),
         (&["q"], "play or pause these moments"),
         (&["Home", "End"], "the source, the end"),
         (&["p"], "play or pause"),

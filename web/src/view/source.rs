@@ -56,7 +56,7 @@ pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
                 <EditorBox
                     label="Program" hint="Write a kernel, or paste the PTX that nvcc printed."
                     text={lab.bench.source.clone()} version={lab.text_version} language={view.language}
-                    diagnostics={in_source} {marked} {exact} {show_marked} painted={painted_lines(lab)} heat={(*heat).clone()}
+                    diagnostics={in_source} {marked} {exact} {show_marked} current={current_lines(lab)} position={view.position} painted={painted_lines(lab)} heat={(*heat).clone()}
                     hidden={lab.tab != Tab::Source} jump={jump_in(Tab::Source)}
                     on_change={act.reform(Action::EditSource)} {on_line}
                 />
@@ -163,6 +163,12 @@ fn marked_lines(lab: &Lab) -> (Vec<u32>, u32) {
         lines.push(exact);
     }
     (lines, exact)
+}
+
+/// The lines of the source that the change that led to the position is about.
+fn current_lines(lab: &Lab) -> Vec<u32> {
+    let view = lab.view.as_ref().filter(|_| !lab.has_mistakes());
+    view.map_or_else(Vec::new, |view| view.source_current.iter().map(|&line| line as u32).collect())
 }
 
 /// The lines of the source that a pass marks.

@@ -1,5 +1,6 @@
 //! The transport: one row of buttons and a scrubber over all changes of all passes.
 
+use warpscope_engine::message::Position;
 use yew::{Callback, Event, Html, InputEvent, component, html};
 
 use super::icons::Icon;
@@ -24,13 +25,19 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
     let rests = is_old || last == 0;
     let pass =
         |stage: usize| lab.bench.pipeline.get(stage.wrapping_sub(1)).map_or("source", |stage| stage.pass.as_str());
-    let stop = timeline.stops()[at];
-    let rewrites = view.stages.get(stop.stage.wrapping_sub(1)).map_or(0, |result| result.rewrites);
-    let place = match (stop.stage, rewrites) {
-        (0, _) => "Source".to_owned(),
-        (stage, 0) => format!("{}: no change", pass(stage)),
-        (stage, rewrites) => format!("{}: change {} of {rewrites}", pass(stage), stop.step),
+    let place_of = |stop: Position| {
+        let rewrites = view.stages.get(stop.stage.wrapping_sub(1)).map_or(0, |result| result.rewrites);
+        match (stop.stage, rewrites) {
+            (0, _) => "Source".to_owned(),
+            (stage, 0) => format!("{}: no change", pass(stage)),
+            (stage, rewrites) => {
+                let before = if view.is_before_change && stop == view.position { "before " } else { "" };
+                format!("{}: {before}change {} of {rewrites}", pass(stage), stop.step)
+            }
+        }
     };
+    let stop = timeline.stops()[at];
+    let place = place_of(stop);
     let lacking = lab
         .lacks_program()
         .then(|| if lab.has_mistakes() { "Mend the mistakes to step" } else { "Write a kernel to step" });
@@ -45,7 +52,15 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
     };
     let playing = lab.playing;
     let (icon, name) = if playing { (Icon::Pause, "Pause") } else { (Icon::Play, "Play") };
-    let sentence = view.remark.as_ref().filter(|_| stop.stage > 0 && !is_old).map(|remark| remark.message.clone());
+    let answered = view.remark.as_ref().filter(|_| view.position.stage > 0 && !is_old).map(|remark| &remark.message);
+    // The sentence of another change is worse than none while the engine answers.
+    let sentence = answered.filter(|_| view.position == stop);
+    // A screen reader says each change once, when all of it is known.
+    let spoken = match (lacking, answered) {
+        (Some(why), _) => why.to_owned(),
+        (None, Some(sentence)) => format!("{}. {}", place_of(view.position), sentence.replace('`', "")),
+        (None, None) => place_of(view.position),
+    };
     html! {
         <section class={if is_old { "transport old" } else { "transport" }} aria-label="Transport" data-testid="transport">
             <div class="buttons" role="group" aria-label="Steps">
@@ -73,13 +88,14 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
                 <input type="range" min="0" max={last.to_string()} step="1" value={at.to_string()} disabled={rests}
                     aria-label="Position" aria-valuetext={lacking.map_or_else(|| place.clone(), str::to_owned)} oninput={scrub} data-testid="scrubber" />
             </div>
-            <p class="place" role="status" data-testid="place">
+            <p class="hidden" role="status" data-testid="spoken">{ spoken }</p>
+            <p class="place" data-testid="place">
                 if let Some(why) = lacking {
                     <b aria-hidden="true">{ "–" }</b><span class="lacking">{ why }</span>
                 } else {
                     <b>{ format!("{at} / {last}") }</b><span>{ &place }</span>
                 }
-                if let Some(sentence) = sentence { <span class="sentence" title={sentence.replace('`', "")}>{ super::change::with_code(&sentence) }</span> }
+                if let Some(sentence) = sentence { <span class="sentence" title={sentence.replace('`', "")}>{ super::change::with_code(sentence) }</span> }
             </p>
         </section>
     }

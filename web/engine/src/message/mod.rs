@@ -172,8 +172,8 @@ pub struct Shared {
     pub bench: Bench,
     /// Position of the transport.
     pub position: Position,
-    /// Scope of the diff.
-    pub scope: Scope,
+    /// Scope of the diff; none follows the change.
+    pub scope: Option<Scope>,
     /// Which moment of its pass is shown; see [`Look::moment`].
     pub moment: Option<usize>,
     /// How the simulator runs it.

@@ -131,6 +131,8 @@ pub struct View {
     pub position: Position,
     /// The change that led here.
     pub remark: Option<Remark>,
+    /// Whether the moment asked for is before that change; so are the program, its graph and what is compared.
+    pub is_before_change: bool,
     /// Changes that the pass at the position considered and refused.
     pub missed: Vec<Remark>,
     /// Inspections at the position; see [`Inspect`](super::Inspect).
@@ -141,12 +143,14 @@ pub struct View {
     pub before: String,
     /// The program at the position, in canonical text.
     pub after: String,
-    /// The control-flow graph of the kernel at the position; before its last change, if the moment asked for is.
+    /// The control-flow graph of the kernel at the position.
     pub graph: Graph,
     /// For each line of the source (from 1) the block it belongs to; empty where none does.
     pub source_blocks: Vec<String>,
     /// For each line of the source the identity of the instruction that stands there.
     pub source_insts: Vec<Option<u32>>,
+    /// Lines of the source, from 1, that the change that led to the position is about.
+    pub source_current: Vec<usize>,
 }
 
 /// A pass that shows something.
@@ -260,6 +264,15 @@ pub struct DiffLine {
     pub block: String,
     /// The identity of the instruction on it, the same in every text of the session.
     pub inst: Option<u32>,
+    /// Whether the change that led to the position made, altered or removed it, or is nearest to it.
+    pub is_current: bool,
+}
+
+impl DiffLine {
+    /// Whether only one of the texts has it.
+    pub fn differs(&self) -> bool {
+        self.before.is_none() || self.after.is_none()
+    }
 }
 
 /// A control-flow graph.
@@ -284,6 +297,8 @@ pub struct GraphBlock {
     pub divergent: Option<String>,
     /// Whether the entry leads here.
     pub reachable: bool,
+    /// Whether the change that led to the position is in it, or nearest to it.
+    pub is_current: bool,
     /// The blocks at whose ends it is decided whether this one runs, by their index, as many as are shown.
     pub depends_on: Vec<usize>,
     /// The divergent branch that keeps it out of the region in which an insertion adds no divergence, by its block's index:
@@ -300,8 +315,10 @@ pub struct GraphLine {
     pub text: String,
     /// Its line in the text at the position, from 1.
     pub line: usize,
-    /// Whether the last change made or altered it.
+    /// Whether the compared texts differ in it.
     pub changed: bool,
+    /// Whether the change that led to the position made or altered it.
+    pub is_current: bool,
     /// Why its result differs between lanes; none if it is uniform.
     pub divergent: Option<String>,
 }

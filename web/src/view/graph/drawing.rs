@@ -66,8 +66,8 @@ pub fn Drawing(Props { view, placement, part, detail, selected, runs, marked, ac
     let is_selected = |block: &GraphBlock| selected.as_ref().is_some_and(|selection| selection.block == block.name);
     let focusable = graph.blocks.iter().position(is_selected).unwrap_or(0);
     // What the keyboard reaches and what is brought into sight is there wherever it stands.
-    let changed = graph.blocks.iter().position(|block| block.lines.iter().any(|line| line.changed));
-    let is_needed = |index: usize| index == focusable || Some(index) == changed;
+    let current = graph.blocks.iter().position(|block| block.is_current);
+    let is_needed = |index: usize| index == focusable || Some(index) == current;
     let is_drawn = |rect: &Rect| part.is_none_or(|part| part.overlaps(rect));
     html! {
         <>
@@ -200,6 +200,7 @@ fn block_box(
         ("divergent", divergent),
         ("unreachable", !block.reachable),
         ("changed", block.lines.iter().any(|line| line.changed)),
+        ("current", block.is_current),
     ];
     for (name, _) in states.into_iter().filter(|(_, holds)| *holds) {
         class.push(' ');
@@ -261,10 +262,15 @@ fn block_box(
                         if let Some(cause) = &line.divergent {
                             <rect class="line-divergent" x="3" y={format!("{:.1}", y + 2.0)} width="4" height={format!("{:.1}", LINE - 4.0)}><title>{ cause }</title></rect>
                         }
+                        if line.is_current { { current_arrow(y + LINE / 2.0) } }
                         <text x="11" y={format!("{:.1}", y + 12.5)} class={is_removed(marks, inst).then_some("removed")}>{ shortened(&line.text, MOST_CHARACTERS) }</text>
                     </g>
                 }
             }) }
+            // Of a removed line, and of one that is not drawn, the block is what is left.
+            if block.is_current && !block.lines.iter().take(shown).any(|line| line.is_current) {
+                { current_arrow(HEAD / 2.0) }
+            }
             if hidden > 0 && detail == Detail::Text {
                 <text class="more" x="11" y={format!("{:.1}", HEAD + shown as f64 * LINE + 12.5)}>
                     { format!("… {} more{}", block.lines.len() - shown, marked_below(marks, &block.lines[shown..])) }
@@ -304,4 +310,8 @@ fn marked_below(marks: &LineMarks<'_>, lines: &[message::GraphLine]) -> String {
         *signs.entry(mark).or_default() += 1;
     }
     signs.iter().map(|((_, sign), count)| format!(", {count} {sign}")).collect()
+}
+/// The arrow at the line that the last change made, altered or removed, to the left of its block.
+fn current_arrow(y: f64) -> Html {
+    html! { <path class="current-arrow" d={format!("M-11 {:.1}l9 5l-9 5z", y - 5.0)} /> }
 }

@@ -156,7 +156,7 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
         });
     }
     {
-        // What was selected elsewhere comes into sight, and after a step, if nothing was, what changed.
+        // A selection that was made elsewhere comes into sight, and the change after a step.
         let bring = {
             let place = place.clone();
             move |selector: &str| {
@@ -168,16 +168,13 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
             }
         };
         let elsewhere = lab.selected.as_ref().is_some_and(|selection| selection.by != Pane::Graph);
-        let after_step = if elsewhere { ".block.selected" } else { ".block.changed" };
-        {
-            let bring = bring.clone();
-            use_effect_with(view.position, move |_| bring(after_step));
-        }
+        let step_to = bring.clone();
         use_effect_with(lab.selected.clone(), move |_| {
             if elsewhere {
                 bring(".block.selected");
             }
         });
+        use_effect_with(view.position, move |_| step_to(".block.current"));
     }
 
     let zoom_by = {

@@ -19,7 +19,7 @@ use super::change::with_code;
 use super::icons::Icon;
 use super::moments::Stepper;
 use super::transport::pace;
-use super::{PaneProps, Shared, Snapshot, on, thousands};
+use super::{PaneProps, Shared, Snapshot, icon_button, on, thousands};
 use crate::dom;
 use crate::state::{Action, Lab};
 
@@ -61,7 +61,7 @@ pub fn Inspection(PaneProps { lab, act }: &PaneProps) -> Html {
     let tokens = || {
         html! {
             <>
-                { for timeline.map(tree::legend) }
+                { for timeline.map(|timeline| tree::legend(timeline, lab, act)) }
                 <TokenTree told={shared.clone()} lab={lab.clone()} act={act.clone()} />
             </>
         }
@@ -110,16 +110,27 @@ fn stepper(lab: &Snapshot, told: &Told, act: &Callback<Action>) -> Html {
     let name = told.timeline.as_ref().map_or("", |timeline| &timeline.name);
     let asking = lab.asking;
     let (icon, button) = if asking { (Icon::Pause, "Pause") } else { (Icon::Play, "Play the moments") };
+    let inquiry = |is_forward: bool, icon: Icon, name: &str| {
+        icon_button(
+            icon,
+            name,
+            lab.inquiry(is_forward).is_none(),
+            on(act, move || Action::WalkToInquiry { is_forward }),
+        )
+    };
+    let has_inquiries = lab.inquiry(true).or(lab.inquiry(false)).is_some();
     Stepper {
         name,
         slider: "Moment",
         at,
         last,
+        before: html! { if has_inquiries { { inquiry(false, Icon::First, "To where an inquiry ended or began") } } },
         between: html! {
             <button type="button" class="icon-button play small" aria-label={button} title={button}
                 onclick={on(act, move || Action::Ask(!asking))} data-testid="ask">{ icon.html() }</button>
         },
-        behind: pace(lab, act, "moment-pace"),
+        after: html! { if has_inquiries { { inquiry(true, Icon::Last, "To where an inquiry ends or begins") } } },
+        end: pace(lab, act, "moment-pace"),
     }
     .html(act)
 }

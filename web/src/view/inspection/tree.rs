@@ -11,7 +11,7 @@ use super::super::sight::{GRAIN, use_sight};
 use super::super::{Shared, Snapshot, on, thousands};
 use crate::dom;
 use crate::state::Action;
-use crate::tokens::{Row, RowKind, Tree};
+use crate::tokens::{Row, RowKind, Tree, inquiry_stops};
 
 /// Height of a row, in pixels; the styles say the same.
 const ROW: f64 = 25.0;
@@ -60,6 +60,8 @@ pub fn TokenTree(Props { told, lab, act }: &Props) -> Html {
         })
     };
     let Some(timeline) = &told.0.timeline else { return Html::default() };
+    // Where nothing is asked, the rows are no answers.
+    let shows_outcomes = lab.shows_outcomes || inquiry_stops(timeline).is_empty();
     let first = ((sight.top - GRAIN) / ROW).floor().max(0.0) as usize;
     let count = ((sight.height + 3.0 * GRAIN) / ROW).ceil() as usize;
     let shown = first.min(tree.rows.len())..(first + count).min(tree.rows.len());
@@ -69,7 +71,7 @@ pub fn TokenTree(Props { told, lab, act }: &Props) -> Html {
                 aria-label={format!("{}; up and down go from one to the next, right to its answer, left to where it was raised", timeline.name)}
                 aria-activedescendant={now.map(|row| format!("token-{row}"))}>
                 <div class="token-rows" role="presentation" style={format!("height:{}px", tree.rows.len() as f64 * ROW)}>
-                    { for shown.map(|index| html_row(&tree.rows[index], index, timeline, (at, now == Some(index)), act)) }
+                    { for shown.map(|index| html_row(&tree.rows[index], index, timeline, &RowState { at, is_now: now == Some(index), shows_outcomes }, act)) }
                 </div>
             </div>
             { left_out(timeline) }
@@ -91,8 +93,9 @@ fn moment_by_key(tree: &Tree, now: Option<usize>, at: usize, key: &str) -> Optio
     }
 }
 
-/// The meanings of the tokens' shapes.
-pub fn legend(timeline: &Timeline) -> Html {
+/// The meanings of the tokens' shapes, and whether answers that are still to come are listed.
+pub fn legend(timeline: &Timeline, lab: &Snapshot, act: &Callback<Action>) -> Html {
+    let shows_outcomes = lab.shows_outcomes;
     if timeline.kinds.is_empty() {
         return Html::default();
     }
@@ -101,11 +104,30 @@ pub fn legend(timeline: &Timeline) -> Html {
             { for timeline.kinds.iter().enumerate().map(|(place, kind)| html! {
                 <span class={format!("token k{}", place % KINDS)}>{ &kind.label }</span>
             }) }
+            if !inquiry_stops(timeline).is_empty() {
+                <label class="outcomes">
+                    <input type="checkbox" checked={lab.shows_outcomes} data-testid="outcomes"
+                        onchange={on(act, move || Action::ShowOutcomes(!shows_outcomes))} />
+                    { "Show outcomes" }
+                </label>
+            }
         </p>
     }
 }
 
-fn html_row(row: &Row, index: usize, timeline: &Timeline, (at, is_now): (usize, bool), act: &Callback<Action>) -> Html {
+/// What a row is drawn for.
+struct RowState {
+    /// The moment that is shown.
+    at: usize,
+    /// Whether the row is that of the moment.
+    is_now: bool,
+    /// Whether answers that are still to come are shown.
+    shows_outcomes: bool,
+}
+
+fn html_row(row: &Row, index: usize, timeline: &Timeline, state: &RowState, act: &Callback<Action>) -> Html {
+    let &RowState { at, is_now, shows_outcomes } = state;
+    let is_known = |moment: usize| shows_outcomes || moment <= at;
     let begins = row.begins;
     let to_beginning = on::<MouseEvent>(act, move || Action::WalkTo(begins));
     let answered = row.ends.filter(|&ends| ends <= at);
@@ -113,6 +135,7 @@ fn html_row(row: &Row, index: usize, timeline: &Timeline, (at, is_now): (usize, 
     let (class, mark) = match row.kind {
         RowKind::Root(kind) => ("of-root", sign(kind)),
         RowKind::Token(kind) => ("of-token", sign(kind)),
+        RowKind::Moment(_) if !is_known(row.begins) => ("of-moment", "·"),
         RowKind::Moment(Look::Bad) => ("of-moment look-bad", "○"),
         RowKind::Moment(_) => ("of-moment look-good", "●"),
     };
@@ -127,14 +150,18 @@ fn html_row(row: &Row, index: usize, timeline: &Timeline, (at, is_now): (usize, 
             aria-selected={is_now.to_string()} onclick={to_beginning}
             style={format!("top:{}px;--depth:{}", index as f64 * ROW, row.depth.min(MOST_DEPTH))}>
             <span class="mark" aria-hidden="true">{ mark }</span>
-            if matches!(row.kind, RowKind::Moment(_)) {
+            if matches!(row.kind, RowKind::Moment(_)) && !is_known(row.begins) {
+                <span class="text">{ "…" }</span>
+            } else if matches!(row.kind, RowKind::Moment(_)) {
                 <span class="text" title={row.text.replace('`', "")}>{ with_code(&row.text) }</span>
             } else {
                 <code class="text" title={row.text.clone()}>{ &row.text }</code>
             }
             if row.noted > 0 { <span class="chip">{ format!("+{}", row.noted) }</span> }
             <span class="at">{ &row.place }</span>
-            if let Some(ends) = row.ends {
+            if let Some(ends) = row.ends.filter(|&ends| !is_known(ends)) {
+                <span class="answer" title="To the answer" aria-label="not answered yet" onclick={to_answer(act, ends)}>{ "?" }</span>
+            } else if let Some(ends) = row.ends {
                 <span class={format!("answer look-{}", row.answer.map_or("plain", Look::name))} title="To the answer" onclick={to_answer(act, ends)}>
                     { &row.words }
                     if !row.rule.is_empty() { <small>{ &row.rule }</small> }
