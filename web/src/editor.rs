@@ -105,9 +105,9 @@ pub struct Props {
     /// Lines that the current change is about, from 1.
     #[prop_or_default]
     pub current: Vec<u32>,
-    /// Position of that change: a step scrolls to it.
+    /// Position of that change, once there is one: a step to another scrolls to it.
     #[prop_or_default]
-    pub position: Position,
+    pub position: Option<Position>,
     /// Predicted changes of lines.
     #[prop_or_default]
     pub painted: Vec<PaintedLine>,
@@ -201,7 +201,8 @@ pub fn EditorBox(props: &Props) -> Html {
     {
         let (tell, last) = (tell.clone(), use_mut_ref(|| props.position));
         use_effect_with((props.current.clone(), props.position), move |(lines, position)| {
-            let is_step = last.replace(*position) != *position;
+            let before = last.replace(*position);
+            let is_step = before.is_some() && before != *position;
             tell(&|editor| editor.mark_current(lines.clone(), is_step));
         });
     }

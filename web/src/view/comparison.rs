@@ -317,7 +317,10 @@ fn line_row(
 
 /// The line, the part that differs marked.
 fn marked_text(line: &DiffLine) -> Html {
-    let Some((from, to)) = line.changed else { return html! { &line.text } };
+    let Some((from, to)) = line.changed else {
+        let text = line.text.trim_start();
+        return html! { <>{ &line.text[..line.text.len() - text.len()] }<span>{ text }</span></> };
+    };
     let characters: Vec<char> = line.text.chars().collect();
     let piece = |from: usize, to: usize| {
         characters[from.min(characters.len())..to.min(characters.len())].iter().collect::<String>()
