@@ -45,7 +45,7 @@ test("the slices of a figure are painted on graph and text, and a step forward t
   }
   // The check stands in front of the first line that it may leave out.
   assert.equal(await page.locator(".marked .insertion").count(), 1);
-  assert.match(await page.getByTestId("mark-legend").innerText(), /becomes a constant 3[^]*not needed 6/);
+  assert.match(await page.getByTestId("mark-legend").innerText(), /becomes a constant \(3\)[^]*not needed \(6\)/);
   // The chart says from which share of zero warps on the check pays, in a drawing and in numbers.
   const chart = page.getByTestId("inspected-chart");
   assert.deepEqual(await chart.locator(".chart-mark text").allTextContents(), ["break-even", "now"]);
@@ -113,7 +113,7 @@ test("the keyboard goes through the candidates, each of which is painted", async
     const button = rows.nth(at).getByRole("button");
     await eventually("the next one is painted", async () => (await button.getAttribute("aria-pressed")) === "true");
     assert.ok(await button.evaluate((element) => element === document.activeElement), "and has the focus");
-    await eventually("its register is named", async () => /would be zero [1-4]/.test(await page.getByTestId("mark-legend").innerText()));
+    await eventually("its register is named", async () => /would be zero \([1-4]\)/.test(await page.getByTestId("mark-legend").innerText()));
     const registers = (await rows.nth(at).locator("tr").first().locator("th, td").nth(1).innerText()).split(" ");
     const written = async () => (await inText(page, "cause")).map((line) => line.trim().split(" = ")[0]);
     await eventually("its writes are painted", async () => (await written()).join(" ") === registers.join(" "));
@@ -138,7 +138,7 @@ entry:
 ${profile}}
 `;
   await pasteProgram(page, source("    profile zero {\n        entry.a: 0.9\n        entry.b: 0.9\n        entry.c: 0.1\n    }\n"));
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("candidates-table").waitFor();
   await eventually("the filtered ones are listed", async () => (await page.locator(".inspected-table tbody").count()) === 3);
   const verdicts = (await page.locator(".verdict-row").allInnerTexts()).join("\n");

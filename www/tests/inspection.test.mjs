@@ -27,7 +27,7 @@ join:
 /// Opens the program with one pass, before it has changed anything.
 async function openPass(page, pass) {
   await pasteProgram(page, PROGRAM);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await eventually("no pass is left", async () => {
     const remove = page.getByRole("button", { name: /^Remove / }).first();
     if ((await remove.count()) > 0) {

@@ -120,7 +120,7 @@ test("another frequency is a question, until it is written into the program", as
   await page.getByTestId("offer").click();
   await eventually("the program says it", async () => (await programText(page)).includes("n1 n2 n5 n7 n12: 20"));
   assert.ok(!(await programText(page)).includes(": 125"));
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await eventually("the pass knows it", async () => /changes nothing/.test(await lead(page)));
   await eventually("and finds nothing", async () => (await place(page)).last <= 1 && (await page.getByTestId("offer").count()) === 0);
 });
@@ -185,7 +185,7 @@ test("without a profile that is said, and a measured one serves", async (t) => {
   await openPaths(page, "figure-1");
   const text = await programText(page);
   await pasteProgram(page, text.replace(/ {4}profile path \{[^}]*\}\n/, ""));
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await eventually("no profile", async () => /No profile path or profile edge says/.test(await lead(page)));
   assert.equal(await page.getByTestId("strands").locator(".strand").count(), 0);
   await page.getByTestId("profile").check();
@@ -258,7 +258,7 @@ for (const width of [1440, 320]) {
     const page = await openPage(t, { viewport: { width, height: 900 } });
     await openPaths(page, "figure-10");
     await pasteProgram(page, (await programText(page)).replaceAll(/\bn(\d+)\b/g, "a_long_name_$1"));
-    await waitForMistakes(page, "No mistakes");
+    await waitForMistakes(page, "No errors");
     await eventually("the names are long", async () => /a_long_name_12/.test(await page.getByTestId("paths-table").innerText()));
     const last = page.getByTestId("row-11").locator(".path");
     const isWhole = () => last.evaluate((cell) => cell.scrollWidth <= cell.clientWidth && cell.scrollHeight <= cell.clientHeight + 1);
@@ -448,7 +448,7 @@ test("a join behind one that is passed with a predicate is passed as well", asyn
   const page = await openPage(t);
   await openPaths(page, "figure-1");
   await pasteProgram(page, BEHIND);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("transport").getByRole("button", { name: "First", exact: true }).click();
   await eventually("something comes next", async () => /x = mul\.f32 a, b sinks/.test(await lead(page)));
   await page.getByTestId("block-j").locator(".label").click();

@@ -258,7 +258,7 @@ test("questions move at the screen's pace in a function of 200 blocks", async (t
   const page = await openPage(t, { reducedMotion: "no-preference" });
   await openFigure(page, "figure-4");
   await pasteProgram(page, diamonds(66));
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   // Of a graph of this size only what is in sight is in the document: the slider says when its questions are there.
   const walk = page.getByTestId("walk");
   await eventually("a thousand moments and more", async () => Number(await walk.getAttribute("max")) > 1_000);

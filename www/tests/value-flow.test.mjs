@@ -27,7 +27,7 @@ const golden = (name) => readFileSync(new URL(`../../core/tests/golden/vng/${nam
 /// Opens the program, before any pass, with the inspection of analyses in sight.
 async function openValueFlow(page, program) {
   await pasteProgram(page, program);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await eventually("the pipeline has run", async () => (await place(page)).last > 0);
   // A program that no pass changes is at its source already.
   const first = page.getByTestId("transport").getByRole("button", { name: "First", exact: true });

@@ -33,7 +33,7 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
     };
     let lacking = lab
         .lacks_program()
-        .then(|| if lab.has_mistakes() { "Mend the mistakes to step" } else { "Write a kernel to step" });
+        .then(|| if lab.has_mistakes() { "Fix the errors to step" } else { "Write a kernel to step" });
     let travel = |travel: Travel| on(act, move || Action::Travel(travel));
     let scrub = {
         let act = act.clone();
@@ -79,7 +79,7 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
                 } else {
                     <b>{ format!("{at} / {last}") }</b><span>{ &place }</span>
                 }
-                if let Some(sentence) = sentence { <span class="sentence" title={sentence.replace('`', "")}>{ super::change::with_code(&sentence) }</span> }
+                if let Some(sentence) = sentence { <span class="sentence" title={super::change::without_marks(&sentence)}>{ super::change::with_code(&sentence) }</span> }
             </p>
         </section>
     }

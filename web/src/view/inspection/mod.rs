@@ -143,7 +143,7 @@ fn happened(lab: &Lab, told: &Told) -> Html {
                 { "Looking…" }
             } else {
                 { with_code(&told.lead) }
-                if !told.aside.is_empty() { <small>{ &told.aside }</small> }
+                if !told.aside.is_empty() { <small>{ with_code(&told.aside) }</small> }
             }
         </p>
     }
@@ -187,7 +187,7 @@ fn trail(places: &[Node]) -> Html {
 fn cut(kept: usize) -> Html {
     html! {
         <p class="note left-out" data-testid="moments-cut">
-            { format!("The first {} moments are kept. Later ones are not shown; the changes that they led to are.", thousands(kept as u64)) }
+            { format!("Moments after the first {} are not shown; the changes that they led to are.", thousands(kept as u64)) }
         </p>
     }
 }
@@ -197,7 +197,7 @@ fn legend(keys: &[Key]) -> Html {
     let entry = |key: &Key| {
         html! {
             <span class="mark-key">
-                <i class={format!("look-{}", key.look.name())} aria-hidden="true">{ &key.sign }</i>{ format!("{} {}", key.label, key.count) }
+                <i class={format!("look-{}", key.look.name())} aria-hidden="true">{ &key.sign }</i>{ format!("{} ({})", key.label, key.count) }
             </span>
         }
     };
