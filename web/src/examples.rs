@@ -387,13 +387,13 @@ const ZEROS: &[Example] = &[
         "azp/spot.O3.ptx",
         "azp/spot.launch.wir",
         "A spot light",
-        "What nvcc printed: outside the cone neither its texture nor its highlight is needed.",
+        "As nvcc compiled it: outside the cone neither its texture nor its highlight is needed.",
     )),
     weighed(cuda(
         "azp/emissive.O3.ptx",
         "azp/emissive.launch.wir",
         "Things that glow",
-        "What nvcc printed: only where all components of the colour are zero the flicker is not needed.",
+        "As nvcc compiled it: only where all components of the colour are zero the flicker is not needed.",
     )),
 ];
 

@@ -48,7 +48,7 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
     let sentence = view.remark.as_ref().filter(|_| stop.stage > 0 && !is_old).map(|remark| remark.message.clone());
     html! {
         <section class={if is_old { "transport old" } else { "transport" }} aria-label="Transport" data-testid="transport">
-            <div class="buttons" role="group" aria-label="Steps">
+            <div class="buttons" role="group" aria-label="Step through changes">
                 { icon_button(Icon::First, "First", rests || at == 0, travel(Travel::First)) }
                 { icon_button(Icon::Back, "Back", rests || at == 0, travel(Travel::Back)) }
                 <button type="button" class="icon-button play" aria-label={name} title={name} disabled={rests}

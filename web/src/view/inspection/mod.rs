@@ -46,7 +46,7 @@ pub fn Inspection(PaneProps { lab, act }: &PaneProps) -> Html {
         });
     }
     let Some(told) = lab.inspection() else {
-        return html! { <div class="values inspection" data-testid="inspection"><p class="happened" role="status" data-testid="happened">{ "Looking…" }</p></div> };
+        return html! { <div class="values inspection" data-testid="inspection"><p class="happened" role="status" data-testid="happened">{ "Computing…" }</p></div> };
     };
     let timeline = told.timeline.as_ref();
     let has_tokens = timeline.is_some_and(|timeline| !timeline.kinds.is_empty());
@@ -140,7 +140,7 @@ fn happened(lab: &Lab, told: &Told) -> Html {
                 if !moment.place.is_empty() { <span class="chip block">{ &moment.place }</span> }
                 <span class="sentence">{ with_code(&moment.sentence) }</span>
             } else if is_awaited {
-                { "Looking…" }
+                { "Computing…" }
             } else {
                 { with_code(&told.lead) }
                 if !told.aside.is_empty() { <small>{ with_code(&told.aside) }</small> }
