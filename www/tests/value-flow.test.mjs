@@ -118,7 +118,7 @@ test("steps are listed below what was found, once somebody steps or asks", async
   const page = await openPage(t);
   await openValueFlow(page, golden("estimators"));
   const steps = page.getByTestId("steps");
-  const head = steps.getByRole("button", { name: /^Steps/ });
+  const head = steps.getByRole("button", { name: /^Moments/ });
   const tree = page.getByTestId("token-tree");
   assert.equal(await tree.count(), 0);
   const height = (locator) => locator.evaluate((element) => element.getBoundingClientRect().height);
