@@ -17,7 +17,9 @@ use crate::dom;
 use crate::editor;
 use crate::first_view::Record;
 use crate::state::{Action, Dialog, Lab, Notice, Theme, Travel, Watched};
-use crate::view::{Change, Dialogs, GraphPane, Header, Now, Passes, Simulator, Snapshot, Source, Splits, Transport};
+use crate::view::{
+    Change, Dialogs, GraphPane, Header, Now, Passes, Simulator, Snapshot, Source, Splits, Transport, with_code,
+};
 use crate::worker::{Engine, Listeners};
 
 /// Pause between two stops while the transport plays, and between two issues while the lanes run, at the usual pace, in
@@ -89,7 +91,7 @@ fn notice(notice: Option<&Notice>, act: &Callback<Action>) -> Html {
     };
     html! {
         <div class={if notice.is_error { "notice bad" } else { "notice" }} role="alert" data-testid="notice">
-            <p>{ &notice.text }</p>
+            <p>{ with_code(&notice.text) }</p>
             <button type="button" class="plain small" onclick={close}>{ "Close" }</button>
         </div>
     }
@@ -142,7 +144,9 @@ fn Running() -> Html {
     match *seconds {
         0 => html! { "Running…" },
         passed if passed < LONG_S => html! { format!("Running for {passed} s") },
-        passed => html! { format!("Running for {passed} s. A loop may never end: the simulator's Stop ends it.") },
+        passed => {
+            html! { format!("Running for {passed} s. Perhaps an endless loop: Stop in the simulator ends the run.") }
+        }
     }
 }
 

@@ -258,12 +258,14 @@ export class CodeEditor {
     this.#dispatch({ effects: this.language.reconfigure(languages[name]) });
   }
 
-  /** Marks mistakes: { from, to, severity, message }. */
+  /** Marks errors and warnings: { from, to, severity, message }. */
   setDiagnostics(diagnostics) {
     const length = this.view.state.doc.length;
     const inside = diagnostics.map((diagnostic) => {
       const from = Math.min(diagnostic.from, length);
-      return { ...diagnostic, from, to: Math.min(Math.max(diagnostic.to, from), length) };
+      const message = diagnostic.message.replaceAll("`", "");
+      const renderMessage = () => withCode(diagnostic.message);
+      return { ...diagnostic, from, to: Math.min(Math.max(diagnostic.to, from), length), message, renderMessage };
     });
     this.view.dispatch(setDiagnostics(this.view.state, inside));
   }
@@ -341,4 +343,15 @@ export class CodeEditor {
 function lineDecorations(state, lines, spec) {
   const existing = lines.filter((line) => line >= 1 && line <= state.doc.lines).sort((a, b) => a - b);
   return Decoration.set(existing.map((line) => Decoration.line(spec(line)).range(state.doc.line(line).from)));
+}
+
+/** A text whose parts between backquotes are code. */
+function withCode(text) {
+  const sentence = document.createElement("span");
+  for (const [index, part] of text.split("`").entries()) {
+    const code = index % 2 === 1 ? document.createElement("code") : document.createTextNode("");
+    code.textContent = part;
+    sentence.append(code);
+  }
+  return sentence;
 }

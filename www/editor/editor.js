@@ -79,7 +79,7 @@ export class Editor {
     this.#wish("setLanguage", name);
   }
 
-  /** Marks mistakes: { from, to, severity, message }. */
+  /** Marks errors and warnings: { from, to, severity, message }. */
   setDiagnostics(diagnostics) {
     this.#wish("setDiagnostics", diagnostics);
   }

@@ -9,7 +9,7 @@ for (const width of [1440, 320]) {
   test(`panes and dialogs, ${width} pixels wide`, async (t) => {
     const page = await openPage(t, { viewport: { width, height: 900 } });
     const check = (selector) => inBothSchemes(page, () => checkAccessibility(page, selector));
-    await waitForMistakes(page, "No mistakes");
+    await waitForMistakes(page, "No errors");
     await page.getByTestId("verdict").waitFor();
     await page.getByTestId("groups").waitFor();
     await inBothSchemes(page, async (scheme) => {

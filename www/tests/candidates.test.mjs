@@ -29,7 +29,7 @@ const inText = (page, look) => page.locator(`.cm-paint-${look}`).allInnerTexts()
 test("the slices of a figure are painted on graph and text, and a step forward transforms", async (t) => {
   const page = await openPage(t);
   await openCandidates(page, "figure-3");
-  assert.match(await lead(page), /transforms for candidate 3, r0: step forward/);
+  assert.match(await lead(page), /specialise for candidate 3 \(r0 = 0\)\. Step forward/);
   const slices = {
     cause: [/^\{r0, g, b0, a0\} = tex/],
     constant: [/^r4 = mul/, /^r5 = mul/, /^pixout = mul/],
@@ -45,7 +45,7 @@ test("the slices of a figure are painted on graph and text, and a step forward t
   }
   // The check stands in front of the first line that it may leave out.
   assert.equal(await page.locator(".marked .insertion").count(), 1);
-  assert.match(await page.getByTestId("mark-legend").innerText(), /becomes a constant 3[^]*not needed 6/);
+  assert.match(await page.getByTestId("mark-legend").innerText(), /constant \(3\)[^]*not needed \(6\)/);
   // The chart says from which share of zero warps on the check pays, in a drawing and in numbers.
   const chart = page.getByTestId("inspected-chart");
   assert.deepEqual(await chart.locator(".chart-mark text").allTextContents(), ["break-even", "now"]);
@@ -58,7 +58,7 @@ test("the slices of a figure are painted on graph and text, and a step forward t
   const before = await cycles();
   await page.keyboard.press("ArrowRight");
   await eventually("the step transforms", async () => (await place(page)).at === 1);
-  await eventually("nothing is good enough any more", async () => /any more/.test(await lead(page)));
+  await eventually("nothing is good enough any more", async () => /No further candidate/.test(await lead(page)));
   assert.equal(await page.locator(".marked.look-removed").count(), 0);
   await eventually("it takes less time", async () => (await cycles()) < before);
   // The pane goes back to what it showed before, and the colours with it.
@@ -97,7 +97,7 @@ test("a row has the paper's figures, and agrees with what the pass says when it 
     assert.ok(said.includes(sentence), `${sentence} in ${said}`);
     await page.getByRole("tab", { name: "Candidates" }).click();
   }
-  await eventually("none is left", async () => /any more/.test(await lead(page)));
+  await eventually("none is left", async () => /No further candidate/.test(await lead(page)));
   assert.match(await page.getByTestId("inspection-note").innerText(), /sign of a zero, NaN and infinity/);
   await page.getByTestId("fast-math").uncheck();
   await eventually("nothing is licensed", async () => (await page.getByTestId("inspection-note").count()) === 0);
@@ -113,7 +113,7 @@ test("the keyboard goes through the candidates, each of which is painted", async
     const button = rows.nth(at).getByRole("button");
     await eventually("the next one is painted", async () => (await button.getAttribute("aria-pressed")) === "true");
     assert.ok(await button.evaluate((element) => element === document.activeElement), "and has the focus");
-    await eventually("its register is named", async () => /would be zero [1-4]/.test(await page.getByTestId("mark-legend").innerText()));
+    await eventually("its register is named", async () => /assumed zero \([1-4]\)/.test(await page.getByTestId("mark-legend").innerText()));
     const registers = (await rows.nth(at).locator("tr").first().locator("th, td").nth(1).innerText()).split(" ");
     const written = async () => (await inText(page, "cause")).map((line) => line.trim().split(" = ")[0]);
     await eventually("its writes are painted", async () => (await written()).join(" ") === registers.join(" "));
@@ -138,7 +138,7 @@ entry:
 ${profile}}
 `;
   await pasteProgram(page, source("    profile zero {\n        entry.a: 0.9\n        entry.b: 0.9\n        entry.c: 0.1\n    }\n"));
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("candidates-table").waitFor();
   await eventually("the filtered ones are listed", async () => (await page.locator(".inspected-table tbody").count()) === 3);
   const verdicts = (await page.locator(".verdict-row").allInnerTexts()).join("\n");

@@ -63,7 +63,7 @@ test("pipelines are added, changed and taken out, and a wrong one says what is w
   await columns.last().locator("input").fill("copy-prop,gvn-cse[EnableGvnCseMode=1]");
   await columns.last().locator("input").press("Enter");
   await eventually("it has run", async () => (await row(page, "cycles"))[count] > 0);
-  await page.getByRole("button", { name: /^Take out copy-prop,gvn-cse/ }).click();
+  await page.getByRole("button", { name: /^Remove copy-prop,gvn-cse/ }).click();
   await eventually("it is gone", async () => (await columns.count()) === count);
   await eventually("the keyboard stands beside it", () => hasFocus(count - 1));
   // Closed and opened again everything is still there.
@@ -90,9 +90,9 @@ test("where nothing varies with the slider that is said", async (t) => {
   assert.equal(await page.getByTestId("what-stays").innerText(), "");
   await page.keyboard.press("Escape");
   await pasteProgram(page, "kernel k(x: ptr.global) {\nentry:\n    a = add.u32 1, 2\n    st.global.u32 x[0], a\n    ret\n}\nlaunch k {\n    grid 1\n    block 32\n    x = buffer u32[4] iota\n}\n");
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await openCompare(page);
-  await page.getByTestId("what-stays").getByText("draws no values").waitFor();
+  await page.getByTestId("what-stays").getByText("no random inputs").waitFor();
   // A name that is near no other: a page's user is told where passes are, not which command lists them.
   await page.getByTestId("compare-add").fill("vectorise");
   await page.getByTestId("compare-add").press("Enter");

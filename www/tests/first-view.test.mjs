@@ -20,7 +20,7 @@ test("what is loaded before anybody moves a hand is within the budget, and all f
   const loaded = new Set();
   const page = await openPage(t, { hand: false, prepare: (page) => page.on("request", (request) => loaded.add(request.url())) });
   // The example is there, optimised and run.
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("verdict").waitFor();
   await page.waitForLoadState("networkidle");
   let total = 0;

@@ -65,7 +65,7 @@ test("the current change is in sight at every stop of every example", async (t) 
     await page.getByTestId("open-examples").click();
     await page.getByTestId(name).click();
     await page.getByTestId("dialog").waitFor({ state: "detached" });
-    await waitForMistakes(page, "No mistakes");
+    await waitForMistakes(page, "No errors");
     await answered(page);
     await page.keyboard.press("Home");
     await eventually("the source is shown", async () => (await place(page)).at === 0);
@@ -81,7 +81,7 @@ test("the current change is in sight at every stop of every example", async (t) 
 
 test("the text shows this change while stepping and all passes at the end", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   assert.equal(await compared(page), "Follow");
   const differing = () => page.locator(".comparison tr:is(.added, .removed)").count();
   const all = await differing();
@@ -107,7 +107,7 @@ test("a jump in a program of 200 blocks leads to the change", async (t) => {
   await page.getByTestId("example-questions/figure-4.wir").click();
   await page.getByTestId("dialog").waitFor({ state: "detached" });
   await pasteProgram(page, diamonds(66));
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await answered(page);
   await page.getByRole("tab", { name: "Change" }).click();
   await page.getByRole("radio", { name: "All passes" }).check({ force: true });

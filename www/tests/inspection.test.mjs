@@ -27,7 +27,7 @@ join:
 /// Opens the program with one pass, before it has changed anything.
 async function openPass(page, pass) {
   await pasteProgram(page, PROGRAM);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await eventually("no pass is left", async () => {
     const remove = page.getByRole("button", { name: /^Remove / }).first();
     if ((await remove.count()) > 0) {
@@ -50,7 +50,7 @@ test("a pass has its table, marks and moments without a line of the page", async
   const table = page.getByTestId("sinking-table");
   assert.deepEqual(await table.locator("thead th").allInnerTexts(), ["Instruction", "From", "To"]);
   assert.match(await table.innerText(), /a = mul\.u32 n, m\s+entry\s+left/);
-  assert.match(await table.innerText(), /stays left and right use its result/);
+  assert.match(await table.innerText(), /kept left and right use its result/);
   assert.equal(await page.locator(".block .marked.look-cause").count(), 1);
   assert.equal(await page.locator(".block .marked.look-copied").count(), 1);
   for (let at = 1; at <= 3; at += 1) {

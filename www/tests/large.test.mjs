@@ -68,7 +68,7 @@ test("a program of 4,800 lines is stepped, typed in and walked through without a
   assert.ok(source.split("\n").length > 4_700);
   await paste(page, source);
   await page.getByTestId("block-L__BB0_1").waitFor();
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await eventually("every change is a stop", async () => (await place(page)).last > 1_000);
   await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
   // A machine that is busy with other things is forgiven much; drawing everything took three seconds.

@@ -9,7 +9,7 @@ useBrowser();
 
 test("a line selected in one pane is selected in the others", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("block-loop").getByText("root = ").click();
   await eventually("the editor marks it", async () => /root = sqrt/.test(await page.locator(".cm-exact-line").innerText()));
   assert.match(await page.locator("tr.exact").first().innerText(), /root = sqrt/);
@@ -26,7 +26,7 @@ test("a line selected in one pane is selected in the others", async (t) => {
 
 test("the graph is zoomed, moved and fitted without a mouse", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const canvas = page.getByTestId("graph");
   const scale = async () => Number.parseInt(await page.locator(".scale").innerText(), 10);
   await canvas.focus();
@@ -95,7 +95,7 @@ test("whoever has dragged the graph keeps its scale through an edit", async (t) 
   // Nothing merges the blocks while the source is shown.
   const show = async (blocks) => {
     await pasteProgram(page, chain(blocks));
-    await waitForMistakes(page, "No mistakes");
+    await waitForMistakes(page, "No errors");
     await page.getByTestId("scrubber").focus();
     await page.keyboard.press("Home");
     await page.getByTestId(`block-b${blocks > 12 ? 3 : 12}`).waitFor();
@@ -123,7 +123,7 @@ test("whoever has dragged the graph keeps its scale through an edit", async (t) 
 
 test("passes are moved by dragging, with a preview, and by keys", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const names = () => page.getByTestId("pipeline").locator("[data-stage] .name").allInnerTexts();
   const before = await names();
   // The list is at rest when the programs have run.
@@ -189,7 +189,7 @@ const WIDTHS = [1440, 1240, 1024, 900, 640, 320];
 for (const width of WIDTHS) {
   test(`at ${width} pixels nothing lies beyond the page or over its neighbour`, async (t) => {
     const page = await openPage(t, { viewport: { width, height: 800 } });
-    await waitForMistakes(page, "No mistakes");
+    await waitForMistakes(page, "No errors");
     await page.getByTestId("verdict").waitFor();
     for (const example of [null, "cuda/stencil.O3.ptx"]) {
       if (example) {

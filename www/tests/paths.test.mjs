@@ -44,12 +44,12 @@ test("a figure's paths are strands and rows, with the sets of a statement at a j
   await openPaths(page, "figure-5");
   assert.match(await lead(page), /x = mul\.f32 a, b sinks/);
   assert.equal(await page.getByTestId("paths-table").locator("tbody tr").count(), 8);
-  assert.equal(await line(page), "Benefit 150 · T[s] = 150 > Cost 100 · T[p?s] = 100");
+  assert.equal(await line(page), "Saves 150 × 1 cycle (T[s]) = 150, costs 100 × 1 cycle (T[p?s]) = 100: worth it");
   assert.deepEqual(await having(page, 0), [125, 25, 10]);
   assert.deepEqual(await having(page, 1), [125, 25, 10, 10]);
   assert.deepEqual(await having(page, 2), [125, 25]);
   assert.deepEqual(await having(page, 3), [50, 50]);
-  assert.match(await notes(page), /Paths pay.*no profile warp.*lose: 1 cycle before, 3 after.*pde\.cost=warp/s);
+  assert.match(await notes(page), /Decided per path.*no warp profile.*lose: 1 cycle before, 3 after.*pde\.cost=warp/s);
   // Side by side: along an edge no two strands have the same line.
   const strands = page.locator(".strands .strand");
   const lines = await strands.evaluateAll((all) => all.map((strand) => strand.getAttribute("d")));
@@ -60,11 +60,11 @@ test("a figure's paths are strands and rows, with the sets of a statement at a j
   // The other join, with the keyboard.
   await page.getByTestId("choice-join").getByRole("radio").first().focus();
   await page.keyboard.press("ArrowRight");
-  await eventually("the other join is shown", async () => (await line(page)) === "By itself: Benefit 25 · T[s] = 25 < Cost 100 · T[p?s] = 100");
+  await eventually("the other join is shown", async () => (await line(page)) === "By itself: saves 25 × 1 cycle (T[s]) = 25, costs 100 × 1 cycle (T[p?s]) = 100: not worth it");
   assert.deepEqual([await having(page, 2), await having(page, 3)], [[25], [50, 50]]);
   // And with the mouse, on the graph.
   await page.getByTestId("block-n5").locator(".label").click();
-  await eventually("the first one is shown", async () => /^Benefit 150/.test(await line(page)));
+  await eventually("the first one is shown", async () => /^Saves 150/.test(await line(page)));
   // A path stands out.
   await page.locator("#path-0").focus();
   await page.keyboard.press("ArrowDown");
@@ -79,8 +79,8 @@ test("a statement is chosen from the list, or in graph and text", async (t) => {
   const page = await openPage(t);
   await openPaths(page, "figure-5");
   const verdict = () => notes(page);
-  await page.getByTestId("choice-statement").selectOption({ label: "y = add.f32 x, 11.0 · n11 · stays" });
-  await eventually("that one is told", async () => /^needed y = add\.f32 x, 11\.0 stays/.test(await verdict()));
+  await page.getByTestId("choice-statement").selectOption({ label: "y = add.f32 x, 11.0 · n11 · kept" });
+  await eventually("that one is told", async () => /^needed Kept y = add\.f32 x, 11\.0/.test(await verdict()));
   await page.getByTestId("block-n1").getByText("i = mad.u32").click();
   await eventually("what is no statement says why", async () => /cannot leave its block/.test(await verdict()));
   await page.getByTestId("block-n2").getByText("x = mul.f32").click();
@@ -110,17 +110,17 @@ test("another frequency is a question, until it is written into the program", as
     await first.press("Enter");
   };
   await edit("20");
-  await eventually("the line follows", async () => (await line(page)) === "Benefit 45 · T[s] = 45 < Cost 100 · T[p?s] = 100");
+  await eventually("the line follows", async () => (await line(page)) === "Saves 45 × 1 cycle (T[s]) = 45, costs 100 × 1 cycle (T[p?s]) = 100: not worth it");
   assert.match(await lead(page), /With these frequencies, nothing would sink/);
   assert.match(await notes(page), /does not pass n5.*costs more/);
   assert.ok((await programText(page)).includes("n1 n2 n5 n7 n12: 125"), "the program is as it was");
   await page.getByTestId("forget-entries").click();
-  await eventually("it is as before", async () => /^Benefit 150/.test(await line(page)));
+  await eventually("it is as before", async () => /^Saves 150/.test(await line(page)));
   await edit("20");
   await page.getByTestId("offer").click();
   await eventually("the program says it", async () => (await programText(page)).includes("n1 n2 n5 n7 n12: 20"));
   assert.ok(!(await programText(page)).includes(": 125"));
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await eventually("the pass knows it", async () => /changes nothing/.test(await lead(page)));
   await eventually("and finds nothing", async () => (await place(page)).last <= 1 && (await page.getByTestId("offer").count()) === 0);
 });
@@ -155,7 +155,7 @@ test("a statement goes its way moment by moment, by hand and by itself", async (
   // A key goes on to the change, and what is foretold there happens.
   await page.keyboard.press(".");
   await eventually("it has sunk", async () => (await place(page)).at === 1);
-  await eventually("nothing sinks any more", async () => /Nothing sinks any more/.test(await lead(page)));
+  await eventually("nothing sinks any more", async () => /Nothing left to sink/.test(await lead(page)));
   assert.match(await page.getByTestId("block-n11").innerText().catch(() => page.getByTestId("block-n11").textContent()), /@p1 x = mul/);
   await page.keyboard.press("Home");
   await eventually("back at the source", async () => /^Next/.test(await lead(page)));
@@ -185,12 +185,12 @@ test("without a profile that is said, and a measured one serves", async (t) => {
   await openPaths(page, "figure-1");
   const text = await programText(page);
   await pasteProgram(page, text.replace(/ {4}profile path \{[^}]*\}\n/, ""));
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await eventually("no profile", async () => /No profile path or profile edge says/.test(await lead(page)));
   assert.equal(await page.getByTestId("strands").locator(".strand").count(), 0);
   await page.getByTestId("profile").check();
   await eventually("a measured one", async () => (await page.getByTestId("paths-table").count()) === 1);
-  assert.match(await page.getByTestId("inspection").innerText(), /The frequencies are measured/);
+  assert.match(await page.getByTestId("inspection").innerText(), /Frequencies: measured/);
 });
 
 test("rows and bits are in sight, and what the terms mean is said", async (t) => {
@@ -245,7 +245,7 @@ for (const [width, height, rows] of [[1240, 800, 6], [1024, 768, 8]]) {
 test("what the paper counts stands beside the true count", async (t) => {
   const page = await openPage(t, { viewport: { width: 1440, height: 900 } });
   await openPaths(page, "figure-6");
-  assert.equal(await line(page), "Benefit 85 · T[s] = 85 > Cost 5 · T[p?s] = 5");
+  assert.equal(await line(page), "Saves 85 × 1 cycle (T[s]) = 85, costs 5 × 1 cycle (T[p?s]) = 5: worth it");
   const printed = page.getByTestId("decided-aside");
   assert.equal(await printed.innerText(), "the paper counts 95");
   const [pane, place] = [await page.getByTestId("inspection").boundingBox(), await printed.boundingBox()];
@@ -258,7 +258,7 @@ for (const width of [1440, 320]) {
     const page = await openPage(t, { viewport: { width, height: 900 } });
     await openPaths(page, "figure-10");
     await pasteProgram(page, (await programText(page)).replaceAll(/\bn(\d+)\b/g, "a_long_name_$1"));
-    await waitForMistakes(page, "No mistakes");
+    await waitForMistakes(page, "No errors");
     await eventually("the names are long", async () => /a_long_name_12/.test(await page.getByTestId("paths-table").innerText()));
     const last = page.getByTestId("row-11").locator(".path");
     const isWhole = () => last.evaluate((cell) => cell.scrollWidth <= cell.clientWidth && cell.scrollHeight <= cell.clientHeight + 1);
@@ -290,11 +290,11 @@ test("a join that is not passed is told on the way, and what an earlier one need
     return told;
   };
   const refused = (await sentences("figure-3")).find((told) => /refused/.test(told));
-  assert.match(refused, /join n4 on some paths only, and stops: Benefit 64 .* < Cost 3126/);
+  assert.match(refused, /join n4 on some paths only, and stops: Saves 64 .*, costs 3126 .*: not worth it/);
   assert.equal(await page.locator(".way .stop").count(), 1);
   assert.match((await sentences("figure-10")).at(-1), /A new one, q, is false at first/);
   const nine = (await sentences("figure-5")).find((told) => /the join n9/.test(told));
-  assert.match(nine, /and passes as the benefit of n5 needs that. By itself: Benefit 25/);
+  assert.match(nine, /and passes as the benefit of n5 needs that. By itself: saves 25/);
 });
 
 test("what stands beside a block on the way lies on no other text and is not cut", async (t) => {
@@ -326,7 +326,7 @@ test("an evaluation comes up past a branch, and rests where that does not pay", 
   await openPaths(page, "figure-11", "spec-pre");
   assert.match(await lead(page), /^Next, add\.u32 x, y is evaluated once/);
   assert.equal(await page.getByTestId("choice-statement").locator("option").count(), 1);
-  assert.equal(await line(page), "Benefit 19 · T = 19 > Cost 5 · T = 5");
+  assert.equal(await line(page), "Saves 19 × 1 cycle (T) = 19, costs 5 × 1 cycle (T) = 5: worth it");
   assert.deepEqual(await page.getByTestId("paths-table").locator("th.flag").allInnerTexts(), ["avail", "antic", "benefit", "cost"]);
   assert.deepEqual([await having(page, 0), await having(page, 1)], [[10, 9, 8, 7], [10, 9, 6]]);
   assert.deepEqual([await having(page, 2), await having(page, 3)], [[10, 9], [5]]);
@@ -338,17 +338,17 @@ test("an evaluation comes up past a branch, and rests where that does not pay", 
     told.push(await lead(page));
   }
   assert.match(told[0], /comes up ahead of n6, though not all paths on need it/);
-  assert.match(told[2], /In n2 its value is at hand/);
+  assert.match(told[2], /In n2 its value is available/);
   assert.deepEqual(await page.locator(".way .sign:not(.removed) text").allTextContents(), ["add.u32 x, y"]);
   assert.deepEqual(await page.locator(".way .sign.removed text").allTextContents(), ["b ×"]);
   await checkAccessibility(page);
   // Another frequency, and it does not pay.
   await page.getByRole("spinbutton", { name: "Frequency of P5", exact: true }).fill("20");
   await page.keyboard.press("Enter");
-  await eventually("it does not pay", async () => (await line(page)) === "Benefit 19 · T = 19 < Cost 20 · T = 20");
+  await eventually("it does not pay", async () => (await line(page)) === "Saves 19 × 1 cycle (T) = 19, costs 20 × 1 cycle (T) = 20: not worth it");
   assert.match(await notes(page), /not evaluated ahead of n6/);
   await page.getByTestId("forget-entries").click();
-  await eventually("it pays again", async () => /^Benefit 19 .* > Cost 5/.test(await line(page)));
+  await eventually("it pays again", async () => /^Saves 19 .*, costs 5 .*: worth it/.test(await line(page)));
   // A step of the pass does what was told.
   await page.keyboard.press("ArrowRight");
   await eventually("it has moved", async () => (await place(page)).at === 1);
@@ -448,12 +448,12 @@ test("a join behind one that is passed with a predicate is passed as well", asyn
   const page = await openPage(t);
   await openPaths(page, "figure-1");
   await pasteProgram(page, BEHIND);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("transport").getByRole("button", { name: "First", exact: true }).click();
   await eventually("something comes next", async () => /x = mul\.f32 a, b sinks/.test(await lead(page)));
   await page.getByTestId("block-j").locator(".label").click();
   await eventually("why is told", async () =>
-    /It comes to j on all paths, as it passes other joins with a predicate/.test(await notes(page)),
+    /It reaches j on all paths, as it passes other joins with a predicate/.test(await notes(page)),
   );
   await page.getByTestId("block-m").locator(".label").click();
   await eventually("the one in front was weighed", async () => /It passes m with a predicate: that pays/.test(await notes(page)));

@@ -38,7 +38,7 @@ const names = (page) => page.getByTestId("pipeline").locator("[data-stage] .name
 
 test("the pipeline ptxas has the numbers of its phases, and says why one is off", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await choosePasses(page, ["@ptxas"]);
   const parts = page.getByTestId("stage-0").locator(".parts li");
   await eventually("its entries are there", async () => (await parts.count()) === 9);
@@ -92,18 +92,18 @@ const PHASES = [
 
 test("every phase shows an example of itself from the rail, and no work is lost", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await choosePasses(page, ["simplify-cfg", "gvn-cse"]);
   await pasteProgram(page, OWN);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const own = await programText(page);
-  await page.getByRole("button", { name: "Show me one: gvn-cse" }).click();
+  await page.getByRole("button", { name: "Open an example: gvn-cse" }).click();
   await eventually("the example is there", async () => /kernel scopes/.test(await programText(page)));
   assert.match(await page.getByTestId("kept").innerText(), /Your own program and passes are kept/);
   // From here on the examples follow one another; what was one's own stays kept.
   for (const [pass, title] of PHASES) {
     await choosePasses(page, [pass]);
-    await page.getByRole("button", { name: `Show me one: ${pass}` }).first().click();
+    await page.getByRole("button", { name: `Open an example: ${pass}` }).first().click();
     await page.getByTestId("kept").getByText(`“${title}” is open`).waitFor();
     await eventually(`${pass} is shown`, async () => {
       const reason = page.getByTestId("reason").or(page.getByTestId("happened"));
@@ -123,12 +123,12 @@ test("every phase shows an example of itself from the rail, and no work is lost"
 
 test("an example gives way to one's own program and passes again", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await choosePasses(page, ["dce", "reassociate"]);
   await pasteProgram(page, OWN);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const own = await programText(page);
-  await page.getByRole("button", { name: "Show me one: reassociate" }).click();
+  await page.getByRole("button", { name: "Open an example: reassociate" }).click();
   await eventually("the example is there", async () => /kernel near_miss/.test(await programText(page)));
   // An example after an example does not count as one's own.
   await page.getByTestId("open-examples").click();
@@ -142,9 +142,9 @@ test("an example gives way to one's own program and passes again", async (t) => 
 
 test("the near miss: missed with its table, then one tree with its leaves in another order", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await choosePasses(page, ["reassociate"]);
-  await page.getByRole("button", { name: "Show me one: reassociate" }).click();
+  await page.getByRole("button", { name: "Open an example: reassociate" }).click();
   const leaves = page.getByTestId("leaves");
   await leaves.waitFor();
   const lists = await leaves.locator("ol").evaluateAll((lists) =>
@@ -161,13 +161,13 @@ test("the near miss: missed with its table, then one tree with its leaves in ano
   await page.getByTestId("stage-0").locator(".name").click();
   await page.getByTestId("values-table").waitFor();
   assert.match(await page.getByTestId("stage-0").innerText(), /no change/);
-  assert.match(await page.getByTestId("hits-and-refusals-table").innerText(), /Nothing was found twice/);
+  assert.match(await page.getByTestId("hits-and-refusals-table").innerText(), /No repeated values found/);
   await screenshot(page, "near-miss");
 });
 
 test("the chain grows backward", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("open-examples").click();
   await page.getByTestId("example-phases/back-copy-prop.wir").click();
   const chain = async () => (await page.getByTestId("chain").locator("code").allInnerTexts()).join(" ");

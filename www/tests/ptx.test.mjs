@@ -36,11 +36,11 @@ async function downloaded(page) {
 
 test("a load that may fault is named, and can be guarded before the program is saved", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await pasteProgram(page, CHECKED);
   await page.getByRole("combobox", { name: "Add a pass" }).fill("ssrqp-s");
   await page.keyboard.press("Enter");
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("share").click();
   await page.getByTestId("save-ptx").click();
   await page.getByTestId("ptx-loads").waitFor();

@@ -58,7 +58,7 @@ async function openSource(page, file) {
 
 test("every zoom counts, and what was in the middle stays there", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const canvas = page.getByTestId("graph");
   const scale = async () => Number.parseInt(await page.locator(".scale").innerText(), 10);
   // The share of the drawing above the middle of the pane.
@@ -77,7 +77,7 @@ test("every zoom counts, and what was in the middle stays there", async (t) => {
 
 test("every arrow counts in graph and lines", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("graph").focus();
   await twoDownOneByOneUp(page, () => page.locator(".block[aria-current]").getAttribute("data-testid"));
   await page.getByTestId("diff").focus();
@@ -86,7 +86,7 @@ test("every arrow counts in graph and lines", async (t) => {
 
 test("a focus moved right after an arrow key stays", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("graph").focus();
   await page.evaluate(() => {
     document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true, cancelable: true }));
@@ -119,7 +119,7 @@ test("every arrow counts in tables of paths, candidates and questions", async (t
 
 test("every step of a pass, a bar and a lane counts", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("verdict").waitFor();
   const names = () => page.getByTestId("pipeline").locator("[data-stage] .name").allInnerTexts();
   const before = await names();
@@ -138,7 +138,7 @@ test("every step of a pass, a bar and a lane counts", async (t) => {
 
 test("a pass that is taken and let go at once is where it was let go", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("verdict").waitFor();
   const names = () => page.getByTestId("pipeline").locator("[data-stage] .name").allInnerTexts();
   const before = await names();

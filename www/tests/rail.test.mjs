@@ -26,7 +26,7 @@ const isInSight = (entry) =>
 
 test("the pass that was added and the one that is shown are in sight", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   for (const pass of ["gvn-cse", "reassociate", "hoist-common", "late-commoning", "srqp", "pde"]) {
     await add(page, pass);
     await eventually(`${pass} is in sight`, () => isInSight(page.locator(".stage:last-child")));
@@ -45,7 +45,7 @@ test("the pass that was added and the one that is shown are in sight", async (t)
 
 test("passes are removed one after the other with one key", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const before = await names(page);
   await page.locator("#remove-0").focus();
   for (let left = before.length - 1; left >= 0; left -= 1) {
@@ -57,7 +57,7 @@ test("passes are removed one after the other with one key", async (t) => {
 
 test("a doubled Enter adds one pass, and Escape empties the field", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const before = await names(page);
   await page.locator("#pass-search").focus();
   await page.keyboard.press("Enter");
@@ -68,7 +68,7 @@ test("a doubled Enter adds one pass, and Escape empties the field", async (t) =>
   await answered(page);
   assert.deepEqual(await names(page), [...before, "azp"]);
   await page.keyboard.type("zzz");
-  await page.getByText("No pass is called like that.").waitFor();
+  await page.getByText("No matching pass.").waitFor();
   await page.keyboard.press("Escape");
   assert.equal(await page.locator("#pass-search").inputValue(), "");
   await page.keyboard.press("ArrowDown");
@@ -78,7 +78,7 @@ test("a doubled Enter adds one pass, and Escape empties the field", async (t) =>
 
 test("Escape ends a drag where it began", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("verdict").waitFor();
   const before = await names(page);
   await page.locator("#grip-2").hover();
@@ -96,7 +96,7 @@ test("Escape ends a drag where it began", async (t) => {
 for (const width of [1280, 1440]) {
   test(`knobs are as wide as their pane, ${width} pixels wide`, async (t) => {
     const page = await openPage(t, { viewport: { width, height: 900 } });
-    await waitForMistakes(page, "No mistakes");
+    await waitForMistakes(page, "No errors");
     await page.getByRole("button", { name: "Knobs of copy-prop" }).click();
     const knobs = page.locator(".knobs");
     await knobs.waitFor();
@@ -112,7 +112,7 @@ for (const width of [1280, 1440]) {
 
 test("the keyboard stays where a button has gone or does no more", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const before = await names(page);
   await page.getByRole("button", { name: "First", exact: true }).focus();
   await page.keyboard.press("Enter");
@@ -132,7 +132,7 @@ test("the keyboard stays where a button has gone or does no more", async (t) => 
   await fold.focus();
   await page.keyboard.press("Enter");
   await eventually("the lines have it", async () => page.evaluate(() => document.activeElement.dataset.testid === "diff"));
-  await page.getByRole("button", { name: "Show me one: dce" }).focus();
+  await page.getByRole("button", { name: "Open an example: dce" }).focus();
   await page.keyboard.press("Enter");
   await eventually("an example is there", async () => (await names(page)).join() !== before.join());
   await eventually("the pass that is shown has it", () => page.evaluate(() => document.activeElement.closest(".stage.shown") !== null));
@@ -148,7 +148,7 @@ test("the keyboard stays where a button has gone or does no more", async (t) => 
 
 test("what a number field cannot hold gives way to what it held", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("verdict").waitFor();
   const seed = page.getByTestId("seed");
   await seed.fill("7");
@@ -177,7 +177,7 @@ test("what a number field cannot hold gives way to what it held", async (t) => {
 
 test("what is half typed in a number field stays, whatever is drawn meanwhile", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("verdict").waitFor();
   // Another run begins at its first issue.
   for (const [name, held] of [["seed", "7"], ["issue", "0"]]) {
@@ -200,7 +200,7 @@ test("what is half typed in a number field stays, whatever is drawn meanwhile", 
 
 test("while a line is a mistake no other is marked in its place", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.locator(".cm-line", { hasText: "root = sqrt" }).click();
   await eventually("it is marked", async () => /root = /.test(await page.locator(".cm-exact-line").innerText()));
   await page.keyboard.press("End");
@@ -214,14 +214,14 @@ test("while a line is a mistake no other is marked in its place", async (t) => {
 
 test("a bad link takes nothing away that does not come back", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const own = "kernel own(out: ptr.global) {\n  st.global.u32 out[0], 42\n  ret\n}\n";
   await pasteProgram(page, own);
   await page.locator("#remove-0").click();
   const passes = await names(page);
   await page.evaluate(() => (location.hash = "#v1.d:oops"));
   await page.getByTestId("notice").waitFor();
-  assert.match(await page.getByTestId("notice").innerText(), /could not be opened.*Here is an example instead/s);
+  assert.match(await page.getByTestId("notice").innerText(), /could not be opened.*Showing an example instead/s);
   await page.getByTestId("kept").getByRole("button", { name: "Bring them back" }).click();
   await eventually("the program is there again", async () => (await programText(page)) === own);
   assert.deepEqual(await names(page), passes);

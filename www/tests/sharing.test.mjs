@@ -8,7 +8,7 @@ useBrowser();
 
 /// Everything that a link promises to bring back.
 async function bench(page) {
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await page.getByTestId("verdict").waitFor();
   const view = async () => ({
     source: await programText(page),
@@ -36,7 +36,7 @@ async function shareLink(page) {
 
 test("a link reopens the program at its position, with everything as it was", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await pasteProgram(page, (await programText(page)).replace("gain = 2.0", "gain = 4.0"));
   await page.getByRole("checkbox", { name: "Run const-fold" }).uncheck();
   await page.getByRole("button", { name: "Remove simplify-cfg" }).click();
@@ -66,18 +66,18 @@ test("a link reopens the program at its position, with everything as it was", as
 
 test("a link pasted into an open page replaces what is there", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const link = await shareLink(page);
   await pasteProgram(page, "nothing");
   await waitForMistakes(page, "error");
   await page.goto(link);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   assert.match(await programText(page), /kernel shade/);
 });
 
 test("nothing is written to the address while somebody works", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const address = page.url();
   const history = await page.evaluate(() => window.history.length);
   await page.locator(".cm-content:visible").click();
@@ -94,6 +94,6 @@ test("nothing is written to the address while somebody works", async (t) => {
 test("a bad link opens the default and says why", async (t) => {
   const page = await openPage(t, { hash: "#v2.not-a-link" });
   await page.getByTestId("notice").waitFor();
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   assert.match(await programText(page), /kernel /);
 });

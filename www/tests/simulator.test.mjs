@@ -48,7 +48,7 @@ test("a buffer that the kernel only stores to offers no sliders at first sight",
   await page.getByTestId("verdict").waitFor();
   await page.getByTestId("slider-x-zero").waitFor();
   const written = page.getByTestId("written-only");
-  assert.match(await written.locator("summary").innerText(), /Only stored to: y/);
+  assert.match(await written.locator("summary").innerText(), /Write-only buffers: y/);
   assert.equal(await page.getByTestId("slider-y-zero").isVisible(), false);
   await written.locator("summary").click();
   await page.getByTestId("slider-y-zero").waitFor();
@@ -102,7 +102,7 @@ test("both runs are shown, with the issues by active lanes and idle cycles by ca
     assert.match(cells.slice(0, 2).join(" "), /^\d\S*( %)? \d\S*( %)?$/, `${name}: ${cells}`);
   }
   assert.equal(await page.getByTestId("occupancy").locator("svg").count(), 2);
-  assert.match(await page.getByTestId("figures").innerText(), /Idle: memory/);
+  assert.match(await page.getByTestId("figures").innerText(), /Stalled: memory/);
 });
 
 test("results by block and by instruction, for any figure; a row selects everywhere", async (t) => {
@@ -125,17 +125,17 @@ test("results by block and by instruction, for any figure; a row selects everywh
   assert.equal(new Set(lanes).size, 1, "every instruction of the block ran in the same lanes");
   await rows.getByRole("button", { name: "root = sqrt" }).click();
   await eventually("the comparison marks the line", async () => /root = sqrt/.test(await page.locator("tr.exact").first().innerText()));
-  await page.getByTestId("by-figure").selectOption("Idle: memory");
+  await page.getByTestId("by-figure").selectOption("Stalled: memory");
   await eventually("idle cycles stand by block", async () => (await cells()).some((cycles) => cycles > 100));
 });
 
-test("while a program has mistakes the results say that they are older", async (t) => {
+test("while a program has errors the results say that they are older", async (t) => {
   const page = await openAndRun(t);
   await pasteProgram(page, "kernel k() {");
   await waitForMistakes(page, "error");
   await page.getByTestId("outdated").waitFor();
   assert.equal(await page.getByTestId("verdict").count(), 0);
-  assert.match(await page.getByTestId("reason").innerText(), /mistakes/);
+  assert.match(await page.getByTestId("reason").innerText(), /errors/);
   assert.equal(await page.getByTestId("scrubber").isDisabled(), true);
   await page.keyboard.press("ControlOrMeta+z");
   await page.getByTestId("verdict").waitFor();
@@ -146,7 +146,7 @@ test("a run that takes long says for how long, and Stop ends it", async (t) => {
   // Each of these takes the machine long, so that the allowance of instructions is far away.
   const slow = "    a = fma.rn.f64 a, a, a\n".repeat(8);
   await pasteProgram(page, `kernel slow(x: ptr.global) {\nentry:\n    a = mov.f64 0.3\n    br body\nbody:\n${slow}    br body\n}\n`);
-  await page.getByTestId("waiting").getByText(/Running for \d s\. A loop may never end/).waitFor();
+  await page.getByTestId("waiting").getByText(/Running for \d s\. Perhaps an endless loop/).waitFor();
   await page.getByTestId("stop").click();
   await page.getByTestId("run-state").filter({ hasText: "stopped" }).waitFor();
   await page.getByTestId("waiting").locator("span").waitFor({ state: "detached" });
@@ -222,5 +222,5 @@ test("another machine, warp size or seed is another run", async (t) => {
   await page.getByTestId("seed").blur();
   await settled(() => figure(page, "cycles"));
   assert.equal(await page.getByTestId("seed").inputValue(), "18446744073709551615");
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
 });

@@ -16,7 +16,7 @@ async function go(page, name, to) {
 
 test("stepping to the end and back shows the same programs in reverse", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const { last } = await place(page);
   assert.ok(last > 3, "the example has something to step through");
   await go(page, "First", 0);
@@ -36,7 +36,7 @@ test("stepping to the end and back shows the same programs in reverse", async (t
 
 test("keys move the transport, wherever the focus is outside texts", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const { last } = await place(page);
   const press = async (key, to) => {
     await page.keyboard.press(key);
@@ -69,7 +69,7 @@ test("keys move the transport, wherever the focus is outside texts", async (t) =
 
 test("playing walks through the changes, faster if asked, and ends at the end", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   const { last } = await place(page);
   await page.getByTestId("pace").selectOption("4");
   await page.getByTestId("transport").getByRole("button", { name: "Play" }).click();
@@ -106,7 +106,7 @@ test("a pipeline with a name is one entry, and can be taken apart", async (t) =>
 
 test("every control of the page is reached with the tab key", async (t) => {
   const page = await openPage(t);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   // In the middle, where every button of the transport can be used.
   await page.keyboard.press("ArrowLeft");
   await page.getByTestId("verdict").waitFor();

@@ -27,7 +27,7 @@ const golden = (name) => readFileSync(new URL(`../../core/tests/golden/vng/${nam
 /// Opens the program, before any pass, with the inspection of analyses in sight.
 async function openValueFlow(page, program) {
   await pasteProgram(page, program);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await eventually("the pipeline has run", async () => (await place(page)).last > 0);
   // A program that no pass changes is at its source already.
   const first = page.getByTestId("transport").getByRole("button", { name: "First", exact: true });
@@ -118,7 +118,7 @@ test("steps are listed below what was found, once somebody steps or asks", async
   const page = await openPage(t);
   await openValueFlow(page, golden("estimators"));
   const steps = page.getByTestId("steps");
-  const head = steps.getByRole("button", { name: /^Steps/ });
+  const head = steps.getByRole("button", { name: /^Moments/ });
   const tree = page.getByTestId("token-tree");
   assert.equal(await tree.count(), 0);
   const height = (locator) => locator.evaluate((element) => element.getBoundingClientRect().height);

@@ -136,7 +136,7 @@ test("the table and the lines are two sheets, turned by keys; other passes have 
 for (const width of [1440, 320]) {
   test(`axe finds nothing in the table and its tree, ${width} pixels wide`, async (t) => {
     const page = await openPage(t, { viewport: { width, height: 900 } });
-    await waitForMistakes(page, "No mistakes");
+    await waitForMistakes(page, "No errors");
     await openScopes(page);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page scrolls sideways");
     await inBothSchemes(page, async (scheme) => {
@@ -156,7 +156,7 @@ test("of a large program the open part of the tree is drawn, and all of the tabl
   });
   const again = Array.from({ length: 90 }, (_, at) => `    again${at} = add.u32 n, ${4 * at + 1}`).join("\n");
   await pasteProgram(page, `kernel k(n: u32) {\nentry:\n    p = setp.lt.u32 n, 7\n    br b0\n${steps.join("\n")}\nb90:\n${again}\n    ret\n}\n`);
-  await waitForMistakes(page, "No mistakes");
+  await waitForMistakes(page, "No errors");
   await answered(page);
   const tree = page.getByTestId("small-graph");
   await eventually("the walk stands in the last block", async () => (await tree.locator(".here title").evaluateAll((all) => all.map((title) => title.textContent))).includes("b90"));

@@ -258,7 +258,7 @@ fn inspect_prints_tables_as_text_and_as_json() {
     let text = good(&["inspect", "-", "--passes", "dce,azp"], MOSTLY_ZERO);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "== Candidates of azp in `k` after 0 rewrites");
-    assert!(lines[1].starts_with("Next, `azp` transforms for candidate 1, `a`"), "{text}");
+    assert!(lines[1].starts_with("Next: specialise for candidate 1 (`a` = 0)"), "{text}");
     assert!(text.contains("T_R") && text.contains("> 1  a") && text.contains("1: specialise"), "{text}");
 
     let answer = good(&["inspect", "-", "--passes", "dce,azp", "--json"], MOSTLY_ZERO);
@@ -274,7 +274,7 @@ fn inspect_prints_tables_as_text_and_as_json() {
 
     let after = good(&["inspect", "-", "--passes", "azp", "--stop", "1"], MOSTLY_ZERO);
     assert!(
-        after.starts_with("== Candidates of azp in `k` after 1 rewrites\nNo candidate is good enough any more"),
+        after.starts_with("== Candidates of azp in `k` after 1 rewrites\nNo further candidate pays off"),
         "{after}"
     );
     let edit = ["inspect", "-", "--passes", "pde", "--json", "--choose", "frequency.0-2-3=7"];
@@ -282,7 +282,7 @@ fn inspect_prints_tables_as_text_and_as_json() {
     let offered = answer["inspections"][0]["offers"][0]["source"].as_str().expect("an offered source");
     assert!(offered.contains("entry right join: 7") && offered.contains("entry left join: 3"), "{offered}");
     let text = good(&[&edit[..4], &edit[5..]].concat(), PARTLY_DEAD);
-    assert!(text.contains("offer: Write them into the program"), "{text}");
+    assert!(text.contains("offer: Save to program"), "{text}");
 
     let nothing = warpscope(&["inspect", "-", "--passes", "dce"], MOSTLY_ZERO);
     assert!(nothing.status.success() && nothing.stdout.is_empty());

@@ -65,7 +65,7 @@ pub const ANALYSES: [AnalysisInfo; 2] = [
             Knob {
                 name: "synonyms",
                 kind: KnobKind::Switch { default: true },
-                help: "Merge names that are one value on every way back.",
+                help: "Merge names that are one value on every path back.",
             },
             Knob {
                 name: "overflow",

@@ -237,7 +237,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
         is_chosen: shown.is_some_and(|(_, shown, _)| shown == inst),
         verdict: to.as_ref().err().map(|why| Verdict {
             is_good: false,
-            rule: "stays".into(),
+            rule: "kept".into(),
             sentence: format!("{why}."),
         }),
         anchor: Some(Anchor::Inst(inst.as_u32())),
@@ -269,7 +269,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
             empty: "no instruction could sink".into(),
             choice: CHOICE.into(),
         }]),
-        legend: Vec::from([key(Look::Cause, "sinks", true), key(Look::Copied, "stays", false)]),
+        legend: Vec::from([key(Look::Cause, "sinks", true), key(Look::Copied, "kept", false)]),
         marks: found.iter().map(mark).collect(),
         timeline: shown.map(|(block, inst, to)| way(func, *block, *inst, to.as_ref().ok(), next == Some(*inst))),
         ..Inspection::new(TITLE)

@@ -101,8 +101,7 @@ impl DemandReport {
         let seed = &answer.graph.seeds[answer.seed];
         let mut remarks = notes(&answer.graph);
         if answer.is_cut {
-            let message =
-                format!("the budget of {} vertices is spent: ways that are open count as `no`", answer.visited);
+            let message = format!("the budget of {} vertices is spent: open paths count as `no`", answer.visited);
             remarks.push(NoteReport { rule: "limit", message });
         }
         let vertices = answer.graph.graph.vertices.iter();
@@ -164,7 +163,7 @@ impl Names<'_, '_> {
             (VertexKind::Pass, _) => Some(format!("along the edge into {}", self.label(to.block))),
             (VertexKind::User(inst), _) => Some(format!("computed by {}", self.instruction(inst))),
             (VertexKind::Generator(inst), _) => Some(format!("known after {}", self.instruction(inst))),
-            (VertexKind::AtHand, _) => Some("at hand".to_string()),
+            (VertexKind::AtHand, _) => Some("known".to_string()),
             (VertexKind::Kill(inst), _) => Some(format!("killed by {}", self.instruction(inst))),
         };
         let is_killed = matches!(data.kind, VertexKind::Kill(_));

@@ -161,7 +161,7 @@ impl Names<'_, '_> {
             (None, _) => "where the function begins".into(),
         };
         let (rule, why) = match end {
-            NameEnd::Constant => ("constant", format!("`{name}` is a constant: it is at hand")),
+            NameEnd::Constant => ("constant", format!("`{name}` is a constant: it is available")),
             NameEnd::Value => ("value", format!("{place}, `{name}` is one value alone: its definition makes it known")),
             NameEnd::Entry => ("entry", format!("`{name}` is not available where the function begins")),
             NameEnd::Definition => {

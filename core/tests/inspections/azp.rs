@@ -10,7 +10,7 @@ use super::{choices, inspect, open, row};
 fn azp_marks_the_slices_of_a_figure_before_it_transforms() {
     let mut session = open("azp/figure-3.wir", "azp", true);
     let found = inspect(&mut session, 0..0, 0, &Request::default()).expect("azp comes next");
-    assert_eq!(found.lead, "Next, `azp` transforms for candidate 3, `r0`: step forward.");
+    assert_eq!(found.lead, "Next: specialise for candidate 3 (`r0` = 0). Step forward to apply.");
     let best = row(&found, |row| row.is_chosen);
     assert_eq!(
         (best.key.as_str(), best.look, best.verdict.as_ref().map(|verdict| verdict.is_good)),
@@ -47,8 +47,8 @@ fn azp_shows_each_round_its_own_candidates() {
         .iter()
         .map(|&done| inspect(&mut session, 0..2, done, &Request::default()).expect("candidates").lead)
         .collect();
-    assert!(leads[..3].iter().all(|lead| lead.starts_with("Next, `azp` transforms")), "{leads:?}");
-    assert!(leads[3].starts_with("No candidate is good enough any more"), "{leads:?}");
+    assert!(leads[..3].iter().all(|lead| lead.starts_with("Next: specialise for candidate ")), "{leads:?}");
+    assert!(leads[3].starts_with("No further candidate pays off"), "{leads:?}");
     let end = session.len();
     session.seek(end);
     let kernel = session.module().kernels().next().expect("a kernel");

@@ -83,12 +83,12 @@ fn pde_tells_a_figure_as_the_paper_does() {
     let found = paths(FIGURE_5, PDE, &[]);
     assert_eq!(found.title, "Paths");
     assert!(found.lead.starts_with("Next, `x = mul.f32 a, b` sinks"), "{}", found.lead);
-    assert!(found.notes.iter().any(|note| note.sentence == "The frequencies are declared."));
+    assert!(found.notes.iter().any(|note| note.sentence == "Frequencies: from the program's `profile path`."));
     let table = &found.tables[0];
     let columns: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(columns, ["Path", "Blocks", "Freq", "avail", "remov", "benefit", "cost"]);
     assert_eq!((table.rows.len(), table.left_out, found.strands.len()), (8, 0, 8));
-    assert_eq!(table.columns[3].help, "X-APATHS: s comes to n5 along the path, and can go on from there");
+    assert_eq!(table.columns[3].help, "X-APATHS: s reaches n5 along the path, and can go on from there");
     let first = &table.rows[0];
     let cells: Vec<&str> = first.cells.iter().map(|cell| cell.text.as_str()).collect();
     assert_eq!(cells, ["P1", "n1 n2 n5 n7 n12", "125", "1", "1", "1", "0"]);
@@ -104,14 +104,17 @@ fn pde_tells_a_figure_as_the_paper_does() {
     assert!(statement.is_long && statement.label == "Statement");
     assert_eq!(joins(&found), [("n5", "enabled"), ("n9", "enabled")]);
     let weighed = weighed(&found);
-    assert_eq!(weighed.sentence, "Benefit 150 · T[s] = 150 > Cost 100 · T[p?s] = 100");
+    assert_eq!(weighed.sentence, "Saves 150 × 1 cycle (T[s]) = 150, costs 100 × 1 cycle (T[p?s]) = 100: worth it");
     let terms: Vec<&str> = weighed.terms.iter().map(|term| term.name.as_str()).collect();
     assert_eq!((weighed.look, terms), (Look::Good, vec!["T[s]", "T[p?s]"]));
     assert_eq!((in_set(&found, "benefit"), in_set(&found, "cost")), (vec![125, 25], vec![50, 50]));
     note(&found, "together with `n9`");
 
     let nine = paths(FIGURE_5, PDE, &[("join", &at_join(&found, "n9"))]);
-    assert_eq!(line(&nine), "By itself: Benefit 25 · T[s] = 25 < Cost 100 · T[p?s] = 100");
+    assert_eq!(
+        line(&nine),
+        "By itself: saves 25 × 1 cycle (T[s]) = 25, costs 100 × 1 cycle (T[p?s]) = 100: not worth it"
+    );
     note(&nine, "because the benefit of `n5` needs that");
 }
 
@@ -123,7 +126,7 @@ fn pde_tells_the_way_of_a_statement() {
     assert!(told.ends_with(&["delayed", "inserted", "eliminated", "predicate"]), "{told:?}");
     let timeline = found.timeline.as_ref().expect("a way");
     assert_eq!((timeline.first, timeline.at, timeline.course.last), (0, 0, told.len() - 1));
-    assert!(timeline.leads_to_change && timeline.name == "Way of the statement");
+    assert!(timeline.leads_to_change && timeline.name == "Path of the statement");
     assert_eq!(timeline.told(0).map(|moment| moment.word.as_str()), Some("start"));
     assert_eq!(timeline.told(timeline.course.last).map(|moment| moment.word.as_str()), Some("predicate"));
     let marks: Vec<&Mark> = timeline.marks_at(timeline.course.last).map(|(_, mark)| mark).collect();
@@ -156,10 +159,13 @@ fn pde_tells_the_way_of_a_statement() {
 fn pde_says_which_join_another_one_needs_by_the_printed_rule() {
     let pipeline = "pde[machine=unit,rule=printed]";
     let found = paths("pde/printed-rule.wir", pipeline, &[]);
-    assert_eq!(line(&found), "Benefit 150 · T[s] = 150 > Cost 50 · T[p?s] = 50");
+    assert_eq!(line(&found), "Saves 150 × 1 cycle (T[s]) = 150, costs 50 × 1 cycle (T[p?s]) = 50: worth it");
     let nine = paths("pde/printed-rule.wir", pipeline, &[("join", &at_join(&found, "n9"))]);
     note(&nine, "because the benefit of `n5` needs that");
-    assert_eq!(line(&nine), "By itself: Benefit 25 · T[s] = 25 < Cost 200 · T[p?s] = 200");
+    assert_eq!(
+        line(&nine),
+        "By itself: saves 25 × 1 cycle (T[s]) = 25, costs 200 × 1 cycle (T[p?s]) = 200: not worth it"
+    );
     assert_eq!(weighed(&nine).look, Look::Good);
 }
 
@@ -167,7 +173,7 @@ fn pde_says_which_join_another_one_needs_by_the_printed_rule() {
 fn pde_shows_the_count_of_the_paper_beside_its_own() {
     let found = paths("pde/figure-6.wir", PDE, &[]);
     let five = paths("pde/figure-6.wir", PDE, &[("join", &at_join(&found, "n5"))]);
-    assert_eq!(line(&five), "Benefit 85 · T[s] = 85 > Cost 5 · T[p?s] = 5");
+    assert_eq!(line(&five), "Saves 85 × 1 cycle (T[s]) = 85, costs 5 × 1 cycle (T[p?s]) = 5: worth it");
     note(&five, "The paper counts a benefit of 95: 10 of these");
     assert_eq!(weighed(&five).aside, "the paper counts 95");
     assert!(five.to_string().contains("(the paper counts 95)"), "{five}");
@@ -198,7 +204,7 @@ fn paths_are_said_to_be_estimated_or_measured() {
     let lines: String = counts.iter().map(|(edge, count)| format!("        {edge}: {count}\n")).collect();
     let estimated = format!("{head}    profile edge {{\n{lines}    }}\n{tail}");
     let found = paths_of(&estimated, PDE, &[]);
-    note(&found, "The frequencies are estimated from counts of edges");
+    note(&found, "Frequencies: estimated from counts of edges");
     // Whoever changes an estimate declares the rest.
     let key = &frequency_keys(&found)[0];
     let edited = paths_of(&estimated, PDE, &[(key.as_str(), "1")]);
@@ -207,7 +213,7 @@ fn paths_are_said_to_be_estimated_or_measured() {
     let surroundings = Surroundings { is_measured: true, ..Surroundings::none(0..0) };
     let mut session = open(FIGURE_5, PDE, false);
     let found = inspect_with(&mut session, 0, &Request::default(), surroundings).expect("paths");
-    note(&found, "The frequencies are measured.");
+    note(&found, "Frequencies: measured by the simulator.");
 }
 
 #[test]
@@ -224,10 +230,10 @@ fn another_frequency_changes_the_verdict_and_can_be_written() {
     assert!(other.lead.contains("nothing would sink"), "{}", other.lead);
     assert_eq!(choice(&other, "statement").value, choice(&first, "statement").value, "it is the same statement");
     assert!(!other.timeline.as_ref().expect("a way").leads_to_change);
-    assert_eq!(line(&other), "Benefit 45 · T[s] = 45 < Cost 100 · T[p?s] = 100");
+    assert_eq!(line(&other), "Saves 45 × 1 cycle (T[s]) = 45, costs 100 × 1 cycle (T[p?s]) = 100: not worth it");
     assert_eq!((joins(&other)[0].1, weighed(&other).look), ("refused", Look::Plain));
     let [offer] = other.offers.as_slice() else { panic!("{:?}", other.offers) };
-    assert_eq!(offer.label, "Write them into the program");
+    assert_eq!(offer.label, "Save to program");
     let written = &offer.source;
     assert!(written.contains("n1 n2 n5 n7 n12: 20\n") && !written.contains(": 125"));
     assert_eq!(written.matches("profile path").count(), 1);
@@ -271,14 +277,14 @@ fn pde_says_why_a_statement_stays() {
     let product = choice(&first, "statement").options.iter().find(|option| option.label.starts_with("x = work"));
     let product = product.expect("the statement").value.clone();
     let found = paths(FIGURE_3, pipeline, &[("statement", &product)]);
-    assert!(words(&found).iter().all(|word| !matches!(*word, "stays" | "predicate")));
+    assert!(words(&found).iter().all(|word| !matches!(*word, "kept" | "predicate")));
     let four = at_join(&found, "n4");
     let found = paths(FIGURE_3, pipeline, &[("statement", &product), ("join", &four)]);
     assert!(joins(&found).contains(&("n4", "refused")));
     assert_eq!((in_set(&found, "cost").len(), in_set(&found, "benefit").len()), (6, 1));
     let all = moments(&found);
     let refused = all.iter().find(|moment| moment.word == "refused").expect("it comes to that join");
-    assert!(refused.sentence.contains("on some paths only, and stops: Benefit 64"), "{}", refused.sentence);
+    assert!(refused.sentence.contains("on some paths only, and stops: Saves 64"), "{}", refused.sentence);
     let block: u32 = four.parse().expect("a block");
     assert_eq!(refused.marks, [Mark { anchor: Anchor::Start(block), look: Look::Bad, text: String::new() }]);
     let other = paths(FIGURE_5, PDE, &[("statement", "0")]);
@@ -295,7 +301,7 @@ fn end(session: &mut Session) -> Inspection {
 #[test]
 fn passes_say_when_nothing_comes_next() {
     let after = end(&mut open(FIGURE_3, PDE, false));
-    assert!(after.lead.contains("any more"), "{}", after.lead);
+    assert!(after.lead.starts_with("Nothing left to sink"), "{}", after.lead);
     assert!(after.timeline.is_none_or(|timeline| !timeline.leads_to_change));
     let found = paths("kernel k() {\nentry:\n    ret\n}\n", PDE, &[]);
     assert!(found.lead.contains("`profile path`") && found.tables.is_empty() && found.choices.is_empty());
@@ -304,7 +310,7 @@ fn passes_say_when_nothing_comes_next() {
     assert_eq!(found.lead, "Nothing is evaluated twice on any path: `spec-pre` changes nothing.");
     assert!(found.timeline.is_none() && found.choices.is_empty());
     let after = end(&mut open(FIGURE_11, SPEC_PRE, false));
-    assert!(after.lead.starts_with("Nothing more is gained"), "{}", after.lead);
+    assert!(after.lead.starts_with("Nothing left to gain"), "{}", after.lead);
 }
 
 #[test]
@@ -324,9 +330,12 @@ fn pde_says_what_warps_pay() {
     let surroundings = Surroundings { count_warps: &count, ..Surroundings::none(0..0) };
     let mut session = open(FIGURE_5, PDE, false);
     let found = inspect_with(&mut session, 0, &Request::default(), surroundings).expect("paths");
-    let warps = &note(&found, "Paths pay, as no `profile warp` is there.").sentence;
-    assert!(warps.contains("launch lose: 1 cycle before, 2 after, as lanes that part take both paths"), "{warps}");
-    assert!(paths(FIGURE_5, PDE, &[]).notes.iter().all(|note| !note.sentence.starts_with("Paths pay")));
+    let warps = &note(&found, "Decided per path (no warp profile).").sentence;
+    assert!(
+        warps.contains("launch the warps lose: 1 cycle before, 2 after, because a diverged warp runs both sides"),
+        "{warps}"
+    );
+    assert!(paths(FIGURE_5, PDE, &[]).notes.iter().all(|note| !note.sentence.starts_with("Decided per path")));
 }
 
 #[test]
@@ -338,7 +347,7 @@ fn spec_pre_tells_a_figure_as_the_paper_does() {
     assert_eq!(choice(&found, "statement").options[0].note, "moves");
     assert_eq!(words(&found), ["needed", "hoisted", "hoisted", "hoisted", "inserted", "replaced"]);
     assert_eq!(joins(&found), [("n6", "enabled")]);
-    assert_eq!(line(&found), "Benefit 19 · T = 19 > Cost 5 · T = 5");
+    assert_eq!(line(&found), "Saves 19 × 1 cycle (T) = 19, costs 5 × 1 cycle (T) = 5: worth it");
     assert_eq!(in_set(&found, "avail"), [10, 9, 8, 7]);
     assert_eq!(in_set(&found, "antic"), [10, 9, 6]);
     assert_eq!((in_set(&found, "benefit"), in_set(&found, "cost")), (vec![10, 9], vec![5]));
@@ -346,8 +355,8 @@ fn spec_pre_tells_a_figure_as_the_paper_does() {
     assert!(looks(5).any(|look| look == Look::Good) && looks(6).any(|look| look == Look::Bad));
     let all = moments(&found);
     let sentences: Vec<&str> = all.iter().map(|moment| moment.sentence.as_str()).collect();
-    assert_eq!(sentences[3], "In `n2` its value is at hand: `a = add.u32 x, y`.");
-    assert_eq!(sentences[4], "Where its value is not at hand it is evaluated now: in `n3`.");
+    assert_eq!(sentences[3], "In `n2` its value is available: `a = add.u32 x, y`.");
+    assert_eq!(sentences[4], "It is evaluated where its value is missing: in `n3`.");
     assert_eq!(sentences[5], "In `n7`, `b` takes the value that is there, and evaluates nothing.");
     // From the branch on, not all paths need it.
     let range = |mark: &Mark| match mark.anchor {
@@ -366,8 +375,8 @@ fn an_evaluation_that_does_not_pay_rests_at_the_branch() {
     // The fifth path, which does not need it, is executed more often than the first two.
     let found = paths_of(&source(FIGURE_11), SPEC_PRE, &[("frequency.0-2-5-7-8", "20")]);
     assert_eq!(found.lead, "With these frequencies, nothing would be evaluated elsewhere.");
-    assert_eq!(words(&found), ["refused", "stays"]);
-    assert_eq!(line(&found), "Benefit 19 · T = 19 < Cost 20 · T = 20");
+    assert_eq!(words(&found), ["refused", "kept"]);
+    assert_eq!(line(&found), "Saves 19 × 1 cycle (T) = 19, costs 20 × 1 cycle (T) = 20: not worth it");
     let all = moments(&found);
     assert_eq!(all[0].marks, [Mark { anchor: Anchor::End(5), look: Look::Bad, text: String::new() }]);
     assert!(found.offers[0].source.contains("n1 n3 n6 n8 n9: 20"), "{}", found.offers[0].source);

@@ -34,16 +34,16 @@ fn the_figures_are_told_as_the_paper_tells_them() {
     };
     let preqp = told(FIGURE_2, "preqp");
     for sentence in [
-        "5 | `n3` computes it, `u = add.s32 a, b`. The answer is (true, true).",
+        "5 | `n3` computes it, `u = add.s32 a, b`. Answer: available.",
         "7 | `add.s32 a, b` is missing there, and other paths have it: it is noted for the end of `n2`.",
     ] {
         assert!(preqp.iter().any(|told| told == sentence), "{sentence}\n{}", preqp.join("\n"));
     }
     let ssrqp = told(FIGURE_6, "ssrqp[cost=paper]");
     for sentence in [
-        "3-ii | `i = mov.s32 0` in `n1` changes it, and its branch does not diverge. The answer is (false, ∅).",
-        "4-i-b | It can go no further, but before the branch of `n2` it can. The answer is (true, {n2}).",
-        "4-i-a | It can go further up than `n4`. The answer is (true, {n2}).",
+        "3-ii | `i = mov.s32 0` in `n1` changes it, and its branch does not diverge. Answer: cannot move up.",
+        "4-i-b | It can move above the branch of `n2`, but no further. Answer: can move up, to `n2`.",
+        "4-i-a | It can go further up than `n4`. Answer: can move up, to `n2`.",
     ] {
         assert!(ssrqp.iter().any(|told| told == sentence), "{sentence}\n{}", ssrqp.join("\n"));
     }
@@ -117,10 +117,10 @@ fn what_comes_back_answers_what_went_out() {
         let is_it = |step: &&TokenStep| matches!(step, TokenStep::Returns { words, .. } if words == wanted);
         moments.iter().filter(|moment| moment.word == "answer").flat_map(|moment| &moment.tokens).filter(is_it).count()
     };
-    assert!(words("true, {n2}") >= 2 && words("false") > 0, "where it can go is said");
+    assert!(words("yes, to n2") >= 2 && words("no") > 0, "where it can go is said");
     let real = moments.iter().filter(|moment| (moment.rule.as_str(), moment.look) == ("5", Look::Good));
     assert!(real.count() > 0);
-    let expected = "∏ false · true, ∪ real, down-safe";
+    let expected = "available on some paths, down-safe";
     let meets = |step: &TokenStep| matches!(step, TokenStep::Returns { meeting, .. } if meeting == expected);
     assert!(moments.iter().any(|moment| moment.tokens.iter().any(meets)));
 }
@@ -159,8 +159,8 @@ fn an_answer_that_only_the_question_gave_holds_in_part() {
     for step in moments.flat_map(|moment| &moment.tokens) {
         if let TokenStep::Returns { look, words, .. } = step {
             let expected = match words.as_str() {
-                "true, not real" => Look::Partial,
-                "false" => Look::Bad,
+                "assumed" => Look::Partial,
+                "no" => Look::Bad,
                 _ => Look::Good,
             };
             assert_eq!(*look, expected, "{words}");

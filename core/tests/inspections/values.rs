@@ -115,7 +115,7 @@ fn the_trail_and_the_tree_say_what_is_open() {
     let trail: Vec<Look> = found.trail.iter().map(|node| node.look).collect();
     assert_eq!(trail, [Look::Faint, Look::Current]);
     let faint: Vec<_> = found.tables[0].rows.iter().filter(|row| row.look == Look::Faint).collect();
-    assert!(!faint.is_empty() && faint.iter().all(|row| row.help == "out of reach in this mode"));
+    assert!(!faint.is_empty() && faint.iter().all(|row| row.help == "not in scope in this mode"));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn without_changes_the_table_is_shown_when_it_is_fullest() {
     let found = inspect_kept(&mut session, ("Values", 0..1), 0, None).expect("a table");
     let at = timeline(&found).at;
     assert_eq!((found.tables[0].rows.len(), at + 1), (3, timeline(&found).course.last));
-    assert_eq!(found.tables[1].empty, "Nothing was found twice, and nothing refused.");
+    assert_eq!(found.tables[1].empty, "No repeated values found.");
     let start = inspect_kept(&mut session, ("Values", 0..1), 0, Some(0)).expect("a table");
     assert_eq!((start.lead.as_str(), start.trail.len()), ("Before the walk: nothing is known.", 0));
     assert!(inspect_kept(&mut session, ("Values", 1..2), 0, None).is_none(), "dce has no table");

@@ -72,7 +72,7 @@ impl Programs {
         session.seek(usize::MAX);
         let predictions = predictions(session, pass, kernel);
         if predictions.is_empty() {
-            return Err(format!("with the profile at hand `{pass}` transforms nothing"));
+            return Err(format!("with the current profile `{pass}` transforms nothing"));
         }
         plain.seek(usize::MAX);
         Ok(Programs { kernel, without: plain.module().clone(), with: session.module().clone(), predictions })

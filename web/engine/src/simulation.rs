@@ -84,7 +84,7 @@ pub fn prepare(program: &Program, settings: &Settings) -> Result<Prepared, Strin
     if !loaded.is_usable {
         let first = loaded.diagnostics.iter().find(|diagnostic| !diagnostic.is_warning);
         let first = first.map_or_else(String::new, |found| format!(", line {}: {}", found.line, found.message));
-        return Err(format!("the program has mistakes{first}"));
+        return Err(format!("the program has errors{first}"));
     }
     let module = loaded.module;
     let kernel =

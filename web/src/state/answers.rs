@@ -120,7 +120,7 @@ impl Lab {
                 self.notice = None;
             }
             Response::Opened(Err(why)) => {
-                let text = format!("This link could not be opened: {why}. Here is an example instead.");
+                let text = format!("This link could not be opened: {why}. Showing an example instead.");
                 self.keep("An example is open.");
                 self.load(examples::first());
                 self.notice = Some(Notice { text, is_error: true });

@@ -167,7 +167,7 @@ impl Reducible for Lab {
                     // It is a person's own, whatever the example was.
                     lab.opened = None;
                     lab.kept_notice =
-                        (!lab.kept.is_empty()).then(|| "What you had before that is kept, too.".to_owned());
+                        (!lab.kept.is_empty()).then(|| "The program before that one is kept, too.".to_owned());
                 }
             }
             Action::HideKept => lab.kept_notice = None,
@@ -181,7 +181,7 @@ impl Reducible for Lab {
             Action::Ready => lab.is_engine_ready = true,
             Action::Failed(why) => {
                 (lab.looking, lab.running, lab.playing, lab.asking) = (false, false, false, false);
-                let text = format!("The engine failed: {why}. It starts again with your next step.");
+                let text = format!("The engine failed: {why}. It restarts at your next action.");
                 lab.notice = Some(Notice { text, is_error: true });
             }
             Action::Answered(request, response) => lab.take_answer(&request, response),

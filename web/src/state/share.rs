@@ -8,7 +8,7 @@ pub fn link_advice(length: usize) -> Option<&'static str> {
     match LINK_LIMITS.iter().position(|&limit| length <= limit) {
         Some(0) => None,
         Some(1) => Some("Some chat programs cut links of more than 2,000 characters."),
-        Some(_) => Some("Phones hold only 8,000 characters of an address: better send the file."),
-        None => Some("The link is too long for address bars: send the file instead."),
+        Some(_) => Some("Too long for phones (over 8,000 characters). Send the file instead."),
+        None => Some("Too long for address bars. Send the file instead."),
     }
 }

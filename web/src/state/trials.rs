@@ -44,13 +44,13 @@ impl Trials {
 pub fn what_stays(tried: &[Option<&Tried>], varies: bool) -> Option<&'static str> {
     if !varies {
         return Some(
-            "This launch draws no values in which lanes could differ: at every divergence the figures are the same.",
+            "This launch has no random inputs that could differ between lanes: the figures are the same at every divergence.",
         );
     }
     let is_same = |tried: &Tried| tried.runs.windows(2).all(|runs| runs[0] == runs[1]) && !tried.runs.is_empty();
     let known: Vec<&Tried> = tried.iter().copied().collect::<Option<_>>()?;
     let run: Vec<&Tried> = known.into_iter().filter(|tried| tried.refused.is_none()).collect();
-    let same = "Whether lanes differ makes no difference to this kernel: at every divergence the figures are the same.";
+    let same = "This kernel does not depend on whether its lanes differ: the figures are the same at every divergence.";
     (!run.is_empty() && run.into_iter().all(is_same)).then_some(same)
 }
 
@@ -191,7 +191,7 @@ mod tests {
         assert!(what_stays(&[Some(&same), Some(&moves)], true).is_none());
         assert!(what_stays(&[Some(&same), None], true).is_none());
         assert!(what_stays(&[Some(&refused)], true).is_none());
-        assert!(what_stays(&[None], false).is_some_and(|why| why.contains("draws no values")));
+        assert!(what_stays(&[None], false).is_some_and(|why| why.contains("no random inputs")));
     }
 
     #[test]

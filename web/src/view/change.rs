@@ -40,7 +40,7 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
             <div class="pane-head">
                 if is_tabbed { { sheets(titles, None, act) } } else { <h2>{ "Change" }</h2> }
                 <fieldset class="segments" data-testid="scope">
-                    <legend class="hidden">{ "What is compared" }</legend>
+                    <legend class="hidden">{ "Compared versions" }</legend>
                     { for scopes.into_iter().map(|(scope, name, help)| {
                         let act = act.clone();
                         html! {
@@ -107,7 +107,7 @@ fn sheets(inspected: &[InspectedPass], shown: Option<&str>, act: &Callback<Actio
         }
     };
     html! {
-        <div role="tablist" aria-label="What is shown of the change" class="tabs" {onkeydown}>{ for all.iter().map(tab) }</div>
+        <div role="tablist" aria-label="Views of the change" class="tabs" {onkeydown}>{ for all.iter().map(tab) }</div>
     }
 }
 
@@ -125,11 +125,10 @@ fn nothing_changed(lab: &Lab) -> String {
             None => "The source, before any pass.".to_owned(),
         },
         _ if lab.has_mistakes() && lab.last_good.is_some() => {
-            "The program has mistakes, listed below the editor. Until they are mended this is the program before them."
-                .to_owned()
+            "The program has errors, listed below the editor. Shown here: the last version without errors.".to_owned()
         }
         _ if lab.has_mistakes() => {
-            "The program has mistakes, listed below the editor. It is shown here once they are mended.".to_owned()
+            "The program has errors, listed below the editor. It is shown here once they are fixed.".to_owned()
         }
         _ => "There is no kernel yet: write one, paste PTX, or open an example.".to_owned(),
     }
@@ -190,4 +189,9 @@ pub fn with_code(text: &str) -> Html {
             if index % 2 == 1 { html! { <code>{ part }</code> } } else { html! { part } }
         }) }
     }
+}
+
+/// Text without the backquotes around its code, for attributes.
+pub fn without_marks(text: &str) -> String {
+    text.replace('`', "")
 }

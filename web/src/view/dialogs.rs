@@ -6,6 +6,7 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_node_ref, use_state};
 
+use super::change::with_code;
 use super::compare::Compare;
 use super::icons::Icon;
 use super::machines::Machines;
@@ -21,7 +22,7 @@ pub fn Dialogs(PaneProps { lab, act }: &PaneProps) -> Html {
     let (title, body) = match &lab.dialog {
         None => return Html::default(),
         Some(Dialog::Examples) => ("Examples", html! { <Gallery act={act.clone()} /> }),
-        Some(Dialog::Help) => ("Shortcuts and marks", help()),
+        Some(Dialog::Help) => ("Keyboard and legend", help()),
         Some(Dialog::Machines) => {
             let machines = lab.catalogue.as_ref().map(|catalogue| catalogue.machines.clone()).unwrap_or_default();
             ("Machines", html! { <Machines {machines} chosen={lab.settings.machine().to_owned()} /> })
@@ -119,7 +120,7 @@ fn Gallery(GalleryProps { act }: &GalleryProps) -> Html {
                         <li>
                             <button type="button" onclick={choose(example)} data-testid={format!("example-{}", example.file)}>
                                 <b>{ example.title }if opening == example.file { <span class="late">{ " opening…" }</span> }</b>
-                                <span>{ example.summary }</span>
+                                <span>{ with_code(example.summary) }</span>
                             </button>
                         </li>
                     }) }
@@ -157,7 +158,7 @@ fn Link(LinkProps { link, source, act }: &LinkProps) -> Html {
                     copied.set(true);
                 } else {
                     let text =
-                        "The browser does not let the page copy. Select the link and copy it yourself.".to_owned();
+                        "The browser does not let the page copy. Select the link and copy it by hand.".to_owned();
                     act.emit(Action::Notice(Some(Notice { text, is_error: true })));
                 }
             });
@@ -166,7 +167,7 @@ fn Link(LinkProps { link, source, act }: &LinkProps) -> Html {
     let file = format!("data:text/plain;charset=utf-8,{}", js_sys::encode_uri_component(source));
     html! {
         <div class="link">
-            <p>{ "Reopens exactly this: program, passes, position, and how it is run." }</p>
+            <p>{ "This link restores the program, passes, position and run settings." }</p>
             <label class="field wide">
                 <span class="hidden">{ "Link" }</span>
                 <input type="text" readonly=true value={link.clone()} data-testid="link" onfocus={|event: yew::FocusEvent| {
@@ -224,7 +225,7 @@ fn as_ptx(printed: Option<&Printed>, act: &Callback<Action>) -> Html {
     html! {
         <div class="link" data-testid="ptx-loads">
             <p role="status">
-                { format!("A pass moved {} to where they might fault. PTX has no load that must not fault, so on a GPU they may end the program:", count(loads.len(), "load")) }
+                { format!("A pass moved {} to where they might fault. PTX has no non-faulting load, so on a GPU they may abort the program:", count(loads.len(), "load")) }
             </p>
             { list(loads) }
             <p class="row">
@@ -237,7 +238,16 @@ fn as_ptx(printed: Option<&Printed>, act: &Callback<Action>) -> Html {
     }
 }
 
-/// Shortcuts, which do not fire while typing, and what the marks mean.
+/// The page's five words for what happens.
+const WORDS: [(&str, &str); 5] = [
+    ("pass", "one optimisation over the whole program, an entry of the list of passes"),
+    ("change", "one edit of the program by a pass, with its reason; the transport goes from change to change"),
+    ("moment", "one point inside a change or an analysis: a question asked or answered, a block passed"),
+    ("run", "one execution of the launch by the simulator"),
+    ("issue", "one instruction started by a warp for its active lanes; a run is a sequence of issues"),
+];
+
+/// Shortcuts, which do not fire while typing, and the meanings of marks and words.
 fn help() -> Html {
     let keys: [(&[&str], &str); 16] = [
         (&["←", "→"], "one change back, one forward"),
@@ -267,13 +277,17 @@ fn help() -> Html {
                     </div>
                 }) }
             </dl>
-            <p class="note">{ "Shortcuts rest while you type in the editor or a field." }</p>
-            <h3>{ "Marks" }</h3>
+            <p class="note">{ "Shortcuts are off while you type in the editor or a field." }</p>
+            <h3>{ "Legend" }</h3>
             <dl class="marks">
                 <div><dt><span class="swatch divergent" /></dt><dd>{ "divergent: lanes of one warp may disagree" }</dd></div>
-                <div><dt><span class="swatch heat" /></dt><dd>{ "heat: how often it was issued; the number beside it says it exactly" }</dd></div>
-                <div><dt><span class="swatch removed">{ "−" }</span></dt><dd>{ "gone" }</dd></div>
-                <div><dt><span class="swatch added">{ "+" }</span></dt><dd>{ "new" }</dd></div>
+                <div><dt><span class="swatch heat" /></dt><dd>{ "heat: how often an instruction was issued; the number beside it is the exact count" }</dd></div>
+                <div><dt><span class="swatch removed">{ "−" }</span></dt><dd>{ "removed" }</dd></div>
+                <div><dt><span class="swatch added">{ "+" }</span></dt><dd>{ "added" }</dd></div>
+            </dl>
+            <h3>{ "Words" }</h3>
+            <dl data-testid="words">
+                { for WORDS.into_iter().map(|(word, meaning)| html! { <div><dt>{ word }</dt><dd>{ meaning }</dd></div> }) }
             </dl>
         </div>
     }

@@ -75,10 +75,10 @@ impl Figure {
             Figure::DivergentBranches => "Divergent branches".to_owned(),
             Figure::Loads(space) => of_space(space, "loads"),
             Figure::Stores(space) => of_space(space, "stores"),
-            Figure::SectorsARequest => "Sectors a request".to_owned(),
+            Figure::SectorsARequest => "Sectors per request".to_owned(),
             Figure::CacheHits => "L1 hit rate".to_owned(),
             Figure::BankConflicts => "Bank conflicts".to_owned(),
-            Figure::Idle(cause) => format!("Idle: {cause}"),
+            Figure::Idle(cause) => format!("Stalled: {cause}"),
         }
     }
 

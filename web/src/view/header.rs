@@ -22,9 +22,9 @@ pub fn Header(PaneProps { lab, act }: &PaneProps) -> Html {
         })
     };
     let (theme, theme_name) = match lab.theme {
-        Theme::System => (Theme::Light, "Colours: as the system says"),
-        Theme::Light => (Theme::Dark, "Colours: light"),
-        Theme::Dark => (Theme::System, "Colours: dark"),
+        Theme::System => (Theme::Light, "Theme: system"),
+        Theme::Light => (Theme::Dark, "Theme: light"),
+        Theme::Dark => (Theme::System, "Theme: dark"),
     };
     let share = {
         let act = act.clone();
@@ -62,7 +62,7 @@ pub fn Header(PaneProps { lab, act }: &PaneProps) -> Html {
                 { Icon::Share.html() }<span>{ "Share" }</span>
             </button>
             { icon_button(Icon::Theme, theme_name, false, on(act, move || Action::Theme(theme))) }
-            { icon_button(Icon::Help, "Shortcuts and marks", false, on(act, || Action::Dialog(Some(Dialog::Help)))) }
+            { icon_button(Icon::Help, "Keyboard and legend", false, on(act, || Action::Dialog(Some(Dialog::Help)))) }
         </header>
     }
 }

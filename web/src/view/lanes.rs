@@ -3,6 +3,7 @@
 use warpscope_engine::message::{Moment, WarpState};
 use yew::{Callback, Html, InputEvent, component, html};
 
+use super::change::with_code;
 use super::icons::Icon;
 use super::number_field::NumberField;
 use super::{PaneProps, icon_button, on, thousands};
@@ -53,7 +54,7 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
                 <span class="note" role="status" data-testid="moment">
                     { moment.map(|moment| format!("cycle {}{}", thousands(moment.cycle), if moment.ended { ", ended" } else { "" })).unwrap_or_default() }
                 </span>
-                <fieldset class="segments"><legend class="hidden">{ "Whose lanes" }</legend>{ side(false, "before") }{ side(true, "after") }</fieldset>
+                <fieldset class="segments"><legend class="hidden">{ "Program whose lanes are shown" }</legend>{ side(false, "before") }{ side(true, "after") }</fieldset>
             </h3>
             <div class="stepper" role="group" aria-label="Issues">
                 { icon_button(Icon::First, "First issue", watched.issue == 0, go(|watched| at(0, watched))) }
@@ -66,7 +67,7 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
                 </label>
             </div>
             <div class="scroll part-body" tabindex="0" role="region" aria-label="Warps">
-                if let Some(why) = failure { <p class="failure">{ why }</p> }
+                if let Some(why) = failure { <p class="failure">{ with_code(why) }</p> }
                 { moment.map(|moment| warps(moment, lab, act)).unwrap_or_default() }
             </div>
         </div>
@@ -150,7 +151,7 @@ fn groups(warp: &WarpState) -> Html {
     html! {
         <table class="stack" data-testid="groups">
             <caption>{ format!("Groups of {}", warp.name) }</caption>
-            <thead><tr><th scope="col">{ "lanes" }</th><th scope="col">{ "do" }</th><th scope="col">{ "go on at" }</th><th scope="col">{ "meet at" }</th></tr></thead>
+            <thead><tr><th scope="col">{ "lanes" }</th><th scope="col">{ "do" }</th><th scope="col">{ "resumes at" }</th><th scope="col">{ "reconverges at" }</th></tr></thead>
             <tbody>
                 { for warp.groups.iter().map(|entry| html! {
                     <tr>

@@ -34,7 +34,7 @@ pub fn Machines(MachinesProps { machines, chosen }: &MachinesProps) -> Html {
                 }) }
             </fieldset>
             <p>{ &machine.summary }</p>
-            <p class="note"><span class="estimate">{ "≈" }</span>{ " nobody published this figure for this machine: it is the nearest machine's, or an estimate." }</p>
+            <p class="note"><span class="estimate">{ "≈" }</span>{ " no published figure: taken from the nearest machine, or estimated." }</p>
             <table class="costs">
                 <thead><tr>
                     <th scope="col">{ "operations" }</th>

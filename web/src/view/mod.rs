@@ -33,7 +33,7 @@ use yew::{Callback, Html, MouseEvent, UseReducerHandle, html};
 
 use crate::state::{Action, Lab};
 
-pub use change::Change;
+pub use change::{Change, with_code};
 pub use dialogs::Dialogs;
 pub use graph::GraphPane;
 pub use header::Header;

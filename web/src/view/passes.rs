@@ -5,6 +5,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{HtmlInputElement, PointerEvent};
 use yew::{Callback, Event, Html, InputEvent, KeyboardEvent, component, html, use_effect_with, use_mut_ref, use_state};
 
+use super::change::{with_code, without_marks};
 use super::icons::Icon;
 use super::opening::use_opening;
 use super::{PaneProps, count, duration, icon_button, on};
@@ -61,7 +62,7 @@ pub fn Passes(PaneProps { lab, act }: &PaneProps) -> Html {
         <section class="pane passes" aria-labelledby="passes-title" data-testid="passes-pane">
             <div class="pane-head">
                 <h2 id="passes-title">{ "Passes" }</h2>
-                <label class="switch note" title="Passes may assume x * 0 = 0 and change the order of sums: rounding, the sign of a zero, NaN and infinity may come out differently">
+                <label class="switch note" title="Passes may assume x * 0 = 0 and reorder sums: rounding, the sign of a zero, NaN and infinity may differ">
                     <input type="checkbox" checked={lab.bench.fast_math} onchange={licence} data-testid="fast-math" />
                     { "fast math" }
                 </label>
@@ -201,7 +202,7 @@ fn StageCard(props: &StageProps) -> Html {
         <li {class} data-stage={index.to_string()} data-testid={format!("stage-{index}")}>
             { grip(index, &name, *last, on_drag, act) }
             <input type="checkbox" checked={stage.on} onchange={switch} aria-label={format!("Run {name}")} />
-            <button type="button" class="name" title={summary} disabled={!stage.on} aria-current={shown.then_some("step")}
+            <button type="button" class="name" title={without_marks(&summary)} disabled={!stage.on} aria-current={shown.then_some("step")}
                 onclick={on(act, move || Action::Travel(Travel::StageEnd(index + 1)))}>
                 { &name }
             </button>
@@ -221,7 +222,7 @@ fn StageCard(props: &StageProps) -> Html {
                 { phase_number(&stage.phase) }
                 if !open { { for stage.knobs.iter().map(|(name, value)| turned(name, value)) } }
                 if let Some(why) = &refused {
-                    <span class="why">{ why }</span>
+                    <span class="why">{ with_code(why) }</span>
                 } else if let (true, Some(result)) = (stage.on, result) {
                     <span class="mark" aria-hidden="true">{ if changed { "●" } else { "○" } }</span>
                     <span>{ if changed { count(rewrites, "change") } else { "no change".to_owned() } }</span>
@@ -231,7 +232,7 @@ fn StageCard(props: &StageProps) -> Html {
                     if result.missed > 0 { <span>{ format!("{} refused", result.missed) }</span> }
                     <span class="time">{ result.micros.map(duration) }</span>
                 } else if let Some(why) = &why_off {
-                    <span class="why-off">{ why }</span>
+                    <span class="why-off">{ with_code(why) }</span>
                 } else if !stage.on {
                     <span>{ "off" }</span>
                 }
@@ -270,7 +271,7 @@ fn part_list(
                         <span class="note"><span class="mark" aria-hidden="true">{ "● " }</span>{ count(rewrites(index), "change") }</span>
                     }
                     { for stage.knobs.iter().map(|(name, value)| turned(name, value)) }
-                    if let Some(why) = off { <span class="why-off">{ why }</span> }
+                    if let Some(why) = off { <span class="why-off">{ with_code(why) }</span> }
                 </li>
             }) }
         </ol>
@@ -294,7 +295,7 @@ fn phase_number(number: &str) -> Html {
 fn show_one(pass: &str, on_example: &Callback<(&'static Example, Option<usize>)>) -> Html {
     let Some(&(example, stage)) = examples::of_pass(pass).first() else { return Html::default() };
     let onclick = on_example.reform(move |_: yew::MouseEvent| (example, Some(stage)));
-    let name = format!("Show me one: {pass}");
+    let name = format!("Open an example: {pass}");
     icon_button(Icon::Examples, &name, false, onclick)
 }
 
@@ -306,11 +307,11 @@ fn example_list(pass: &str, on_example: &Callback<(&'static Example, Option<usiz
     }
     html! {
         <div class="show-one">
-            <span>{ "Show me one" }</span>
+            <span>{ "Open an example" }</span>
             <ul>
                 { for examples.into_iter().map(|(example, stage)| {
                     let onclick = on_example.reform(move |_: yew::MouseEvent| (example, Some(stage)));
-                    html! { <li><button type="button" class="quiet" title={example.summary} {onclick}>{ example.title }</button></li> }
+                    html! { <li><button type="button" class="quiet" title={without_marks(example.summary)} {onclick}>{ example.title }</button></li> }
                 }) }
             </ul>
         </div>
@@ -382,11 +383,11 @@ fn knob_field(knob: &KnobInfo, value: Option<&String>, stage: usize, act: &Callb
     let value = value.unwrap_or(&knob.default).clone();
     if let Some(why) = &knob.unavailable {
         return html! {
-            <p class="field unavailable" title={knob.summary.clone()}><span>{ &knob.name }</span><span class="note">{ why }</span></p>
+            <p class="field unavailable" title={without_marks(&knob.summary)}><span>{ &knob.name }</span><span class="note">{ with_code(why) }</span></p>
         };
     }
     html! {
-        <label class="field" title={knob.summary.clone()}>
+        <label class="field" title={without_marks(&knob.summary)}>
             <span>{ &knob.name }</span>
             if knob.choices.is_empty() {
                 <input type="text" value={value} oninput={typed} onchange={turned} spellcheck="false" />
@@ -502,13 +503,13 @@ fn Chooser(ChooserProps { passes, on_edit }: &ChooserProps) -> Html {
                     html! {
                         <li role="option" id={format!("pass-option-{index}")} aria-selected={(Some(index) == at).to_string()} {onmousedown}>
                             <span class="name">{ &pass.name }</span>
-                            <span class="summary">{ &pass.summary }</span>
+                            <span class="summary">{ with_code(&pass.summary) }</span>
                             if !pass.paper.is_empty() { <cite>{ &pass.paper }</cite> }
                         </li>
                     }
                 }) }
                 if found.is_empty() {
-                    <li role="option" aria-selected="false" aria-disabled="true" class="none">{ "No pass is called like that." }</li>
+                    <li role="option" aria-selected="false" aria-disabled="true" class="none">{ "No matching pass." }</li>
                 }
             </ul>
         </div>

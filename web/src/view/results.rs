@@ -4,6 +4,7 @@ use warpscope_engine::message::Run;
 use yew::{Html, component, html};
 
 use super::blocks::Blocks;
+use super::change::with_code;
 use super::figures::figures;
 use super::zeros::Zeros;
 use super::{PaneProps, on};
@@ -37,7 +38,7 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
             </h3>
             <div class="scroll part-body" tabindex="0" role="region" aria-label="Statistics">
                 { match sides {
-                    None if lab.has_mistakes() => html! { <p class="empty">{ "Nothing has run yet: the program has mistakes." }</p> },
+                    None if lab.has_mistakes() => html! { <p class="empty">{ "Nothing has run yet: the program has errors." }</p> },
                     None => html! { <p class="empty">{ "Nothing has run yet." }</p> },
                     Some((before, after)) => html! {
                         <>
@@ -96,9 +97,10 @@ fn outdated(sides: Option<(Side<'_>, Side<'_>)>) -> Html {
     if sides.is_none() {
         return Html::default();
     }
-    html! { <span class="verdict" data-testid="outdated">{ "of the last program" }</span> }
+    html! { <span class="verdict" data-testid="outdated">{ "previous program" }</span> }
 }
 
 fn failure(which: &str, why: Option<&String>) -> Html {
-    why.map(|why| html! { <p class="failure" role="alert"><b>{ which }</b>{ ": " }{ why }</p> }).unwrap_or_default()
+    why.map(|why| html! { <p class="failure" role="alert"><b>{ which }</b>{ ": " }{ with_code(why) }</p> })
+        .unwrap_or_default()
 }

@@ -101,7 +101,7 @@ fn machine(lab: &Snapshot, act: &Callback<Action>) -> Html {
                     }) }
                 </select>
             </label>
-            <label class="field" title="Independent: every lane makes progress, as on Volta and later. Stack: lanes that part run to where they meet, as before.">
+            <label class="field" title="Independent: every lane makes progress, as on Volta and later. Stack: diverged lanes run one side after the other until they reconverge, as before Volta.">
                 <span>{ "Lanes" }</span>
                 <select onchange={switch_lanes} data-testid="scheduling">
                     <option value="independent" selected={!are_stacked}>{ "independent" }</option>
@@ -112,9 +112,9 @@ fn machine(lab: &Snapshot, act: &Callback<Action>) -> Html {
                 <input type="checkbox" checked={has_cache} onchange={switch_cache} data-testid="l1" />
                 <span>{ "L1" }</span>
             </label>
-            <label class="field" title="Passes know the profile that a run before them measures. Without it they know what the program declares.">
+            <label class="field" title="Passes use the profile that a run before them measures. Without it they use the profiles that the program declares.">
                 <input type="checkbox" checked={lab.bench.measured.is_some()} onchange={measure} data-testid="profile" />
-                <span><span class="hidden">{ "Measured " }</span>{ "profile" }</span>
+                <span><span class="hidden">{ "Use measured " }</span>{ "profile" }</span>
             </label>
             <label class="field">
                 <span>{ "Seed" }</span>
@@ -148,21 +148,21 @@ fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
         <div class="part values" role="group" aria-labelledby="values-title">
             <h3 id="values-title">
                 { "Values" }
-                <button type="button" class="quiet" title="As the launch says" disabled={!is_set} onclick={reset} data-testid="reset-values">{ "reset" }</button>
+                <button type="button" class="quiet" title="Reset to the values of the launch" disabled={!is_set} onclick={reset} data-testid="reset-values">{ "reset" }</button>
             </h3>
             <div class="scroll part-body" id="value-sliders" tabindex={if sources.is_empty() { "-1" } else { "0" }} role="group" aria-label="Sliders">
                 { overrides(&lab.settings) }
                 { for read.iter().map(|source| value_source(source, lab, act)) }
                 if !written.is_empty() {
                     <details class="written" data-testid="written-only" open={written.iter().any(|source| is_turned(source, &lab.settings))}>
-                        <summary>{ "Only stored to: " }{ for names }</summary>
-                        <p class="note">{ "The kernel loads nothing from here: these sliders move no figure, unless it is edited." }</p>
+                        <summary>{ "Write-only buffers: " }{ for names }</summary>
+                        <p class="note">{ "The kernel loads nothing from these buffers, so their sliders change no figure." }</p>
                         { for written.iter().map(|source| value_source(source, lab, act)) }
                     </details>
                 }
                 if sources.is_empty() {
                     <p class="empty">
-                        { if lab.has_mistakes() { "Mend the mistakes to run it." } else if lab.lacks_program() { "There is no kernel to run yet." } else { "This launch has no inputs and no random buffers." } }
+                        { if lab.has_mistakes() { "Fix the errors to run it." } else if lab.lacks_program() { "There is no kernel to run yet." } else { "This launch has no inputs and no random buffers." } }
                     </p>
                 }
             </div>

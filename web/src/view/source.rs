@@ -5,6 +5,7 @@ use std::rc::Rc;
 use warpscope_engine::message::{Diagnostic, Language, Run};
 use yew::{Callback, Html, KeyboardEvent, component, html, use_memo, use_state};
 
+use super::change::with_code;
 use super::inspection::LineMarks;
 use super::{PaneProps, Shared, count, on, thousands};
 use crate::editor::{EditorBox, LineLevel, PaintedLine};
@@ -113,7 +114,7 @@ fn mistakes(is_read: bool, diagnostics: &[Diagnostic], on_place: &Callback<(Tab,
     let errors = diagnostics.iter().filter(|diagnostic| !diagnostic.is_warning).count();
     let summary = match (errors, diagnostics.len() - errors) {
         (0, 0) if !is_read => "Reading…".to_owned(),
-        (0, 0) => "No mistakes".to_owned(),
+        (0, 0) => "No errors".to_owned(),
         (0, warnings) => count(warnings, "warning"),
         (errors, 0) => count(errors, "error"),
         (errors, warnings) => format!("{}, {}", count(errors, "error"), count(warnings, "warning")),
@@ -134,8 +135,8 @@ fn mistakes(is_read: bool, diagnostics: &[Diagnostic], on_place: &Callback<(Tab,
                                         { format!("{}{}:{}", if diagnostic.in_launch { "launch " } else { "" }, diagnostic.line, diagnostic.column) }
                                     </span>
                                     <span class="message">
-                                        { &diagnostic.message }
-                                        if !diagnostic.hint.is_empty() { <em>{ &diagnostic.hint }</em> }
+                                        { with_code(&diagnostic.message) }
+                                        if !diagnostic.hint.is_empty() { <em>{ with_code(&diagnostic.hint) }</em> }
                                     </span>
                                     <code class="code">{ &diagnostic.code }</code>
                                 </button>

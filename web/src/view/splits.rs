@@ -166,7 +166,7 @@ pub fn Splits() -> Html {
         html! {
             <div class={bar.class} role="separator" tabindex="0" aria-label={bar.name}
                 aria-orientation={if bar.is_row { "horizontal" } else { "vertical" }} aria-valuenow={format!("{share:.0}")}
-                title="Drag, or use the arrow keys; Enter or a double click takes it back"
+                title="Drag, or use the arrow keys; Enter or a double click resets it"
                 {onpointerdown} {onpointermove} onpointerup={onpointerup.clone()} onpointercancel={onpointerup} {onkeydown} {ondblclick} />
         }
     };

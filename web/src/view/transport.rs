@@ -40,7 +40,7 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
     let place = place_of(stop);
     let lacking = lab
         .lacks_program()
-        .then(|| if lab.has_mistakes() { "Mend the mistakes to step" } else { "Write a kernel to step" });
+        .then(|| if lab.has_mistakes() { "Fix the errors to step" } else { "Write a kernel to step" });
     let travel = |travel: Travel| on(act, move || Action::Travel(travel));
     let scrub = {
         let act = act.clone();
@@ -58,12 +58,12 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
     // A screen reader says each change once, when all of it is known.
     let spoken = match (lacking, answered) {
         (Some(why), _) => why.to_owned(),
-        (None, Some(sentence)) => format!("{}. {}", place_of(view.position), sentence.replace('`', "")),
+        (None, Some(sentence)) => format!("{}. {}", place_of(view.position), super::change::without_marks(sentence)),
         (None, None) => place_of(view.position),
     };
     html! {
         <section class={if is_old { "transport old" } else { "transport" }} aria-label="Transport" data-testid="transport">
-            <div class="buttons" role="group" aria-label="Steps">
+            <div class="buttons" role="group" aria-label="Step through changes">
                 { icon_button(Icon::First, "First", rests || at == 0, travel(Travel::First)) }
                 { icon_button(Icon::Back, "Back", rests || at == 0, travel(Travel::Back)) }
                 <button type="button" class="icon-button play" aria-label={name} title={name} disabled={rests}
@@ -95,7 +95,7 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
                 } else {
                     <b>{ format!("{at} / {last}") }</b><span>{ &place }</span>
                 }
-                if let Some(sentence) = sentence { <span class="sentence" title={sentence.replace('`', "")}>{ super::change::with_code(sentence) }</span> }
+                if let Some(sentence) = sentence { <span class="sentence" title={super::change::without_marks(sentence)}>{ super::change::with_code(sentence) }</span> }
             </p>
         </section>
     }

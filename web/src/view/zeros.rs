@@ -4,6 +4,7 @@
 use warpscope_engine::message::{ZeroWrite, Zeros as Told};
 use yew::{Callback, Html, component, html};
 
+use super::change::with_code;
 use super::{PaneProps, on, thousands};
 use crate::state::{Action, Lab, Pane, Selection};
 
@@ -15,7 +16,7 @@ pub fn Zeros(PaneProps { lab, act }: &PaneProps) -> Html {
     };
     let told = match zeros {
         Ok(told) => told,
-        Err(why) => return html! { <p class="failure" role="alert">{ why }</p> },
+        Err(why) => return html! { <p class="failure" role="alert">{ with_code(why) }</p> },
     };
     html! {
         <>

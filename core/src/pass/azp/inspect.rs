@@ -54,7 +54,7 @@ const FIGURES: [(&str, &str, &str, &str); 10] = [
         "cycles",
         "Cycles of the region as it is where the registers are zero, for each run of the kernel by a warp",
     ),
-    ("T", "S", "cycles", "Cycles of what is left of the region where the registers are zero"),
+    ("T", "S", "cycles", "Remaining cycles of the region where the registers are zero"),
     ("T", "check", "cycles", "Cycles of the comparison, the vote and the branch"),
     ("T", "δ", "cycles", "T_AZP − T_R, as equation 5 prints it: a negative number is a gain"),
     ("su", "", "", "Share of the region's cycles that a warp saves where the registers are zero"),
@@ -65,11 +65,11 @@ const FIGURES: [(&str, &str, &str, &str); 10] = [
 
 /// Looks of instructions in the region, their signs and their meanings.
 const LEGEND: [(Look, &str, &str); 5] = [
-    (Look::Cause, "?", "would be zero"),
-    (Look::Constant, "=", "becomes a constant"),
-    (Look::Simpler, "≈", "becomes simpler"),
+    (Look::Cause, "?", "assumed zero"),
+    (Look::Constant, "=", "constant"),
+    (Look::Simpler, "≈", "simpler"),
     (Look::Removed, "×", "not needed"),
-    (Look::Copied, "", "copied as it is"),
+    (Look::Copied, "", "copied unchanged"),
 ];
 
 const NO_PROFILE: &str = "No profile says how often anything is zero. Declare `profile zero`, or let the simulator \
@@ -149,10 +149,10 @@ fn lead(func: &Function, candidates: &[Surveyed], has_profile: bool, best: Optio
     match candidates.iter().find(|candidate| Some(candidate.number) == best) {
         Some(next) => {
             let (number, names) = (next.number, listed(registers(func, next)));
-            format!("Next, `azp` transforms for candidate {number}, {names}: step forward.")
+            format!("Next: specialise for candidate {number} ({names} = 0). Step forward to apply.")
         }
-        None if round == 1 => "No candidate is good enough: `azp` changes nothing.".into(),
-        None => "No candidate is good enough any more. Step back to see what was chosen.".into(),
+        None if round == 1 => "No candidate pays off: `azp` changes nothing.".into(),
+        None => "No further candidate pays off. Step back to see what was chosen.".into(),
     }
 }
 

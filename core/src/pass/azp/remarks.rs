@@ -90,15 +90,16 @@ pub(super) fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
     });
     let counted = judged.candidate.joint.map(|joint| format!(" (counted together: {:.0} %)", joint * 100.0));
     let message = format!(
-        "{} {verb}{all} zero in {:.0} % of warps{}: without what is not needed then, {:.1} of {:.1} cycles are left, \
-         and the check takes {:.1}, so {:.1} cycles are gained{}",
+        "{} {verb}{all} zero in {:.0} % of warps{}: there {:.1} of {:.1} cycles remain; after the {:.1}-cycle check \
+         that {} {:.1} cycles on average{}",
         named(func, &regs),
         it.probability * 100.0,
         counted.unwrap_or_default(),
         it.t_special,
         it.t_region,
         it.t_check,
-        it.gain(),
+        if it.gain() < 0.0 { "costs" } else { "saves" },
+        it.gain().abs(),
         hoisted.unwrap_or_default()
     );
     judged.add_figures(func, Remark::applied("specialise", it.head, message), round)
@@ -113,7 +114,7 @@ pub(super) fn refused(func: &Function, rules: &Rules, judged: &Judged, why: Refu
         Refusal::NothingGained => ("nothing", format!("nothing becomes simpler where {names} would be zero")),
         Refusal::Convergent => (
             "convergent",
-            format!("if lanes part by whether {names} {verb} zero, a convergent instruction misses the other lanes"),
+            format!("if lanes diverge on whether {names} {verb} zero, a convergent instruction misses the other lanes"),
         ),
         Refusal::NeverRuns => {
             ("never-runs", format!("by the profile, what depends on {names} never runs where {names} {verb} zero"))
@@ -248,7 +249,7 @@ pub(super) fn not_estimated(func: &Function, rules: &Rules, candidate: &Candidat
         ),
         WhyNot::NeedsLicence => ("licence", format!("{names} {verb} a float, which needs the fast-math licence")),
         WhyNot::Untestable => ("untestable", format!("there is no comparison with zero for the type of {names}")),
-        WhyNot::Checked => ("checked", format!("the program checks already whether {names} {verb} zero")),
+        WhyNot::Checked => ("checked", format!("{names} {verb} already checked for zero")),
         WhyNot::NoPlace => ("no-place", format!("one of {names} is overwritten before all of them can be checked")),
         WhyNot::TooManyChanges => (
             "too-large",

@@ -41,7 +41,7 @@ const MOST_MOMENTS: usize = 2_000;
 
 const NOT_BEGUN: &str = "Before the walk: nothing is known.";
 
-const OUT_OF_REACH: &str = "out of reach in this mode";
+const OUT_OF_REACH: &str = "not in scope in this mode";
 
 /// The inspector of passes that record a value table.
 pub(super) const INSPECTOR: Inspector =
@@ -150,7 +150,7 @@ fn table_moment(func: &Function, event: &TableEvent, table: &mut TableBuilder) -
             let sentence = match table.enclosing_scope() {
                 None => format!("The walk begins in `{here}`."),
                 Some(_) if block == reach => {
-                    format!("A scope opens for `{here}`, and no block above it is within reach.")
+                    format!("A scope opens for `{here}`, and no block above it is in scope.")
                 }
                 Some(above) => format!("A scope opens for `{here}` inside that of `{}`.", name(above)),
             };
@@ -291,7 +291,7 @@ fn findings(journal: &Journal, moments: &[Recorded<'_>]) -> Table {
         left_out: events.clone().count().saturating_sub(MOST_FINDINGS),
         rows: events.take(MOST_FINDINGS).map(row).collect(),
         left_out_words: "more, after these".into(),
-        empty: "Nothing was found twice, and nothing refused.".into(),
+        empty: "No repeated values found.".into(),
         choice: String::new(),
     }
 }

@@ -34,7 +34,7 @@ impl Refusal {
                     *decision;
                 let last_trips = last_trips(benefit_paths, printed_paths);
                 let message = format!(
-                    "`{text}` stays before `{name}`: passing it would save {benefit_paths} executions \
+                    "kept `{text}` before `{name}`: passing it would save {benefit_paths} executions \
                      ({benefit:.0} cycles) and add {cost_paths} ({cost:.0} cycles){last_trips}"
                 );
                 Remark::missed("cost", join, message)
@@ -44,7 +44,7 @@ impl Refusal {
             }
             Refusal::Warps { from, before, after } => {
                 let message = format!(
-                    "`{text}` stays: it takes warps {before:.0} cycles, and would take {after:.0} after sinking"
+                    "kept `{text}`: it takes warps {before:.0} cycles, and would take {after:.0} after sinking"
                 );
                 Remark::missed("warps", from, message)
                     .with("warp_cycles_before", Fact::Number(before))
@@ -52,18 +52,16 @@ impl Refusal {
             }
             Refusal::Stalls { from, before, after } => {
                 let message = format!(
-                    "`{text}` stays: with the waits for its result it costs {before:.0} cycles, and would cost \
+                    "kept `{text}`: with the waits for its result it costs {before:.0} cycles, and would cost \
                      {after:.0} after sinking"
                 );
                 Remark::missed("stalls", from, message)
                     .with("cycles_before", Fact::Number(before))
                     .with("cycles_after", Fact::Number(after))
             }
-            Refusal::TooLarge { from } => Remark::missed(
-                "too-large",
-                from,
-                format!("`{text}` stays: its region has more than {MOST_NODES} nodes"),
-            ),
+            Refusal::TooLarge { from } => {
+                Remark::missed("too-large", from, format!("kept `{text}`: its region has more than {MOST_NODES} nodes"))
+            }
         }
     }
 }
@@ -102,7 +100,7 @@ pub(super) fn applied(func: &Function, nodes: &Nodes, plan: &Plan, text: &str) -
             last_trips(benefit_paths, printed_paths)
         )
     };
-    let message = format!("`{text}` {lands}{how}, and is removed on the way to {}{paths}", names(dropped));
+    let message = format!("`{text}` {lands}{how}, and is removed on the paths to {}{paths}", names(dropped));
     let mut remark = Remark::applied("sink", from.first().copied().unwrap_or(Block::from_u32(0)), message)
         .at(plan.occurrences[0])
         .with("from", Fact::Blocks(from))
@@ -134,8 +132,8 @@ pub(super) fn no_profile(func: &Function) -> Remark {
 /// The remark about statements on no frequent path.
 pub(super) fn infrequent(func: &Function, count: usize) -> Remark {
     let message = match count {
-        1 => String::from("1 statement is on no frequent path and stays: `pde.statements=all` plans it as well"),
-        _ => format!("{count} statements are on no frequent path and stay: `pde.statements=all` plans them as well"),
+        1 => String::from("kept 1 statement that is on no frequent path: `pde.statements=all` plans it as well"),
+        _ => format!("kept {count} statements that are on no frequent path: `pde.statements=all` plans them as well"),
     };
     Remark::missed("infrequent", entry(func), message).with("statements", Fact::Count(count as u64))
 }

@@ -54,7 +54,7 @@ pub fn not_rebuilt(view: &View<'_>, block: Block, root: Inst, refusal: Refusal) 
         ),
         Refusal::MoreInstructions => ("more-instructions", "its tree would take more instructions than it has".into()),
     };
-    Remark::missed(rule, block, format!("`{text}` stays: {why}")).at(root)
+    Remark::missed(rule, block, format!("kept `{text}`: {why}")).at(root)
 }
 
 /// A common factor was taken out of a sum.
@@ -89,7 +89,7 @@ pub fn not_commoned(view: &View<'_>, block: Block, inst: Inst, reg: Reg, is_over
     let func = view.func();
     let (text, name) = (instruction_text(view.module(), func, inst), &func.regs[reg].name);
     let why = if is_overwritten { "is overwritten since" } else { "is too far before" };
-    Remark::missed("common", block, format!("`{text}` stays: `{name}`, which held the same, {why}")).at(inst)
+    Remark::missed("common", block, format!("kept `{text}`: `{name}`, which held the same value, {why}")).at(inst)
 }
 
 /// The function has more instructions than the budget.

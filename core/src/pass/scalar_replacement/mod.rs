@@ -199,10 +199,10 @@ variants! {
     Esrqp "esrqp" "Scalar replacement that inserts loads only where no divergent branch decides."
         &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, FAULTING, OVERFLOW, VISITS], Loads InRegion Nothing;
     /// Scalar replacement that moves loads up before all branches.
-    SsrqpS "ssrqp-s" "Scalar replacement that moves loads up in front of branches, whether they diverge or not."
+    SsrqpS "ssrqp-s" "Scalar replacement that moves loads up above branches, whether they diverge or not."
         &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, FAULTING, OVERFLOW, VISITS, LINES], Loads InRegion Everything;
     /// Scalar replacement that moves loads up before divergent branches.
-    Ssrqp "ssrqp" "Scalar replacement that moves loads up in front of divergent branches and inserts none under them."
+    Ssrqp "ssrqp" "Scalar replacement that moves loads up above divergent branches and inserts none under them."
         &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, COST, MACHINE, WARPS, FAULTING, OVERFLOW, VISITS, LINES],
         Loads InRegion Divergent;
 }

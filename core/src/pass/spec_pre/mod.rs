@@ -88,7 +88,7 @@ impl Pass for SpecPre {
             Knob {
                 name: "speculation",
                 kind: KnobKind::Switch { default: true },
-                help: "evaluate ahead of branches not all of whose ways need it; without it no path ever \
+                help: "evaluate ahead of branches not all of whose paths need it; without it no path ever \
                        evaluates more",
             },
             Knob {

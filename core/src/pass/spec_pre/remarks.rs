@@ -39,13 +39,13 @@ impl Refused {
             }
             Refused::Warps { at, before, after } => {
                 let message =
-                    format!("`{text}` stays: warps evaluate it for {before:.0} cycles, and would for {after:.0}");
+                    format!("kept `{text}`: warps evaluate it for {before:.0} cycles, and would for {after:.0}");
                 Remark::missed("warps", at, message)
                     .with("warp_cycles_before", Fact::Number(before))
                     .with("warp_cycles_after", Fact::Number(after))
             }
             Refused::TooLarge { at } => {
-                Remark::missed("too-large", at, format!("too much lies around `{text}` to look at"))
+                Remark::missed("too-large", at, format!("kept `{text}`: its region is too large"))
             }
         }
     }

@@ -29,7 +29,7 @@ pub fn steps(list: &ValueList<'_, '_>, journal: &Journal, chosen: Option<Chosen>
     let moments: Vec<Moment> = told.map(|(number, event)| moment(&list.names, number, event)).collect();
     let is_cut = events.next().is_some() || !journal.has_room();
     Timeline {
-        name: "Steps".into(),
+        name: "Moments".into(),
         course: Course { last: moments.len(), ..Course::default() },
         at: 0,
         start: None,
@@ -39,7 +39,7 @@ pub fn steps(list: &ValueList<'_, '_>, journal: &Journal, chosen: Option<Chosen>
         leads_to_change: false,
         kinds: Vec::from([TokenKind {
             key: NAME.into(),
-            label: "a name on its way back".into(),
+            label: "a name carried backward".into(),
             sign: "●".into(),
             is_upward: true,
         }]),

@@ -232,13 +232,13 @@ fn legend(map: &HeatMap, pass: &str) -> Html {
                 <svg class="key predicted" viewBox="0 0 34 8" aria-hidden="true"><path d="M1 4H33" /></svg>{ line }
             </p>
             <p class="note">
-                { "The program is transformed once, with the profile at hand, and then runs on other values (re-profiling each cell would hide the losses). " }
+                { "The passes run once, with the current profile; their result then runs on other values (re-profiling each cell would hide the losses). " }
                 { format!("{source} takes probabilities as counted in each cell at the check, in whole warps, and cycles as the pass estimated them: ") }
                 { with_code(&figures.join("; ")) }{ "." }
             </p>
             if let Some(why) = failure { <p class="refused">{ with_code(why) }</p> }
             if map.known() == POINTS * POINTS && loses_nowhere(map) {
-                <p class="note">{ "It loses nowhere here, so there is no break-even." }</p>
+                <p class="note">{ "No cell loses, so there is no break-even." }</p>
             }
             if failure.is_none() && map.known() < POINTS * POINTS {
                 <p class="note" data-testid="map-progress">{ format!("{} of {} cells", map.known(), POINTS * POINTS) }</p>

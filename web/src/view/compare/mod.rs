@@ -94,7 +94,7 @@ impl Column<'_> {
 pub fn Compare(PaneProps { lab, act }: &PaneProps) -> Html {
     let point = use_state(|| POINTS - 1);
     if lab.programs().is_none() {
-        return html! { <p class="empty">{ "There is no program to compare yet: mend its mistakes, or write a kernel." }</p> };
+        return html! { <p class="empty">{ "There is no program to compare yet: fix its errors, or write a kernel." }</p> };
     }
     let columns: Vec<Column<'_>> = lab
         .compared()
@@ -121,7 +121,7 @@ pub fn Compare(PaneProps { lab, act }: &PaneProps) -> Html {
     let percent = divergence(at) * 100.0;
     html! {
         <div class="compare" data-testid="compare">
-            <p class="lead">{ "One program, several pipelines. The slider makes every value that the launch draws differ between the lanes of a warp with that probability. A number on a block says how many loads it makes." }</p>
+            <p class="lead">{ "One program, several pipelines. Divergence: the probability that lanes of a warp get different random inputs. The number on a block counts its loads." }</p>
             <div class="columns">
                 { for columns.iter().enumerate().map(|(index, column)| column_head(column, index, columns.len(), lab, act)) }
                 if columns.len() < MOST_COMPARED { { add(&columns, act) } }
@@ -178,7 +178,7 @@ fn column_head(column: &Column<'_>, index: usize, count: usize, lab: &Lab, act: 
                 <span class="key" aria-hidden="true">{ key(index) }</span>
                 <input type="text" id={input_id(index)} value={column.pipeline.clone()} placeholder="none" spellcheck="false" onchange={change}
                     aria-label={format!("Pipeline {}", index + 1)} title={column.name().to_owned()} />
-                if count > 1 { { icon_button(Icon::Close, &format!("Take out {}", column.name()), false, remove) } }
+                if count > 1 { { icon_button(Icon::Close, &format!("Remove {}", column.name()), false, remove) } }
             </div>
             { state }
         </section>

@@ -41,7 +41,7 @@ pub fn SmallGraph(Props { graph, name }: &Props) -> Html {
     let [wide, high] = [placement.width, placement.height].map(|length| length + 2.0 * MARGIN);
     let all_loads: usize = graph.blocks.iter().map(loads).sum();
     html! {
-        <svg class="small-graph" role="img" aria-label={format!("Graph behind {name}: {} and {}", super::super::count(graph.blocks.len(), "block"), super::super::count(all_loads, "load"))}
+        <svg class="small-graph" role="img" aria-label={format!("Graph after {name}: {} and {}", super::super::count(graph.blocks.len(), "block"), super::super::count(all_loads, "load"))}
             viewBox={format!("{:.0} {:.0} {wide:.0} {high:.0}", -MARGIN, -MARGIN)}
             style={format!("max-width: {:.0}px", wide * MOST_SCALE)}>
             { for placement.routes.iter().map(|route| {

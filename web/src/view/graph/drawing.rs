@@ -7,6 +7,7 @@ use warpscope_engine::message::inspect::{Inspection, Look};
 use warpscope_engine::message::{self, GraphBlock, Run};
 use yew::{Callback, Html, component, html};
 
+use super::super::change::without_marks;
 use super::super::inspection::LineMarks;
 use super::super::source::{heat_level, short_number};
 use super::super::{Shared, count, shortened};
@@ -210,7 +211,7 @@ fn block_box(
         graph.edges.iter().filter(|edge| edge.from == index).map(|edge| graph.blocks[edge.to].name.as_str()).collect();
     let mut name = format!("{}, {}", block.name, count(block.lines.len(), "instruction"));
     if let Some(cause) = &block.divergent {
-        name.push_str(&format!(", divergent: {cause}"));
+        name.push_str(&format!(", divergent: {}", without_marks(cause)));
     }
     if !block.reachable {
         name.push_str(", unreachable");
@@ -232,7 +233,7 @@ fn block_box(
         <g {class} key={block.id} id={format!("block-{}", block.id)} role="group" aria-current={selected.then_some("true")}
             aria-label={name} tabindex={if focusable { "0" } else { "-1" }} {onclick} data-testid={format!("block-{}", block.name)}
             style={format!("transform:translate({:.1}px,{:.1}px);--heat:{level}", rect.x, rect.y)}>
-            if let Some(cause) = &block.divergent { <title>{ format!("Divergent: {cause}") }</title> }
+            if let Some(cause) = &block.divergent { <title>{ format!("Divergent: {}", without_marks(cause)) }</title> }
             <rect class="face" width={rect.width.to_string()} height={rect.height.to_string()} rx="7" />
             <rect class="warmth" width={rect.width.to_string()} height={HEAD.to_string()} rx="7" />
             <text class="label" x={NAME.0.to_string()} y={NAME.1.to_string()}>{ &block.name }</text>
@@ -260,7 +261,7 @@ fn block_box(
                         { marked_line(marks, inst, rect.width, y) }
                         if exact == Some(line.inst) { <rect class="line-selected" x="1" y={format!("{y:.1}")} width={format!("{:.1}", rect.width - 2.0)} height={LINE.to_string()} /> }
                         if let Some(cause) = &line.divergent {
-                            <rect class="line-divergent" x="3" y={format!("{:.1}", y + 2.0)} width="4" height={format!("{:.1}", LINE - 4.0)}><title>{ cause }</title></rect>
+                            <rect class="line-divergent" x="3" y={format!("{:.1}", y + 2.0)} width="4" height={format!("{:.1}", LINE - 4.0)}><title>{ without_marks(cause) }</title></rect>
                         }
                         if line.is_current { { current_arrow(y + LINE / 2.0) } }
                         <text x="11" y={format!("{:.1}", y + 12.5)} class={is_removed(marks, inst).then_some("removed")}>{ shortened(&line.text, MOST_CHARACTERS) }</text>

@@ -20,7 +20,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, WheelEvent};
 use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_mut_ref, use_node_ref, use_state};
 
-use super::change::with_code;
+use super::change::{with_code, without_marks};
 use super::icons::Icon;
 use super::sight::{GRAIN, Sight, use_sight};
 use super::{PaneProps, Shared, icon_button};
@@ -229,7 +229,7 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
             <div class="pane-head">
                 <h2 id="graph-title">{ "Graph" }</h2>
                 if is_old {
-                    <span class="chip" role="status">{ "before the mistakes" }</span>
+                    <span class="chip" role="status">{ "last valid version" }</span>
                 } else {
                     <span class="legend" aria-hidden="true"><span class="swatch divergent" />{ "divergent" }</span>
                 }
@@ -343,7 +343,7 @@ fn cause(graph: &message::Graph, selected: Option<&Selection>) -> Html {
         let is_drawn = |name: &str| graph.blocks.iter().any(|block| block.name == name);
         let hint = match selected {
             Some(selection) if is_drawn(&selection.block) => "Uniform: all lanes of a warp agree here.",
-            _ => "Select a line: do lanes disagree there, and why?",
+            _ => "Select a line to see whether its lanes diverge, and why.",
         };
         return html! { <div class="cause none" role="status" data-testid="cause" title={hint}>{ hint }</div> };
     };
@@ -353,9 +353,9 @@ fn cause(graph: &message::Graph, selected: Option<&Selection>) -> Html {
         <div class="cause" role="status" data-testid="cause">
             // The chain may be long; its first link says the most.
             if !rest.is_empty() {
-                <details><summary title={first.replace('`', "")}>{ swatch }{ with_code(first) }</summary><p>{ with_code(first) }{ ". " }{ with_code(rest) }</p></details>
+                <details><summary title={without_marks(first)}>{ swatch }{ with_code(first) }</summary><p>{ with_code(first) }{ ". " }{ with_code(rest) }</p></details>
             } else {
-                <p title={first.replace('`', "")}>{ swatch }{ with_code(first) }</p>
+                <p title={without_marks(first)}>{ swatch }{ with_code(first) }</p>
             }
         </div>
     }

@@ -60,9 +60,9 @@ pub fn menu(shows: Shows, choose: &Callback<Shows>) -> Html {
         };
     html! {
         <details class="shows" data-testid="shows" ontoggle={place_menu} onfocusout={close_behind} onkeydown={close_by_key}>
-            <summary class="icon-button" aria-label="What the graph shows" title="What the graph shows">{ Icon::Layers.html() }</summary>
+            <summary class="icon-button" aria-label="Overlays of the graph" title="Overlays of the graph">{ Icon::Layers.html() }</summary>
             <div class="menu">
-                { entry("Inspection", "what the pass shows: questions, paths, marks", "show-inspection", shows.inspection, |shows, inspection| Shows { inspection, ..shows }) }
+                { entry("Inspection", "questions, paths and marks of the pass", "show-inspection", shows.inspection, |shows, inspection| Shows { inspection, ..shows }) }
                 { entry("CDRND", "framed: no divergent branch decides whether these blocks run", "show-region", shows.region, |shows, region| Shows { region, ..shows }) }
                 { entry("Control dependence", "arcs from a branch to the blocks that it decides about", "show-dependence", shows.dependence, |shows, dependence| Shows { dependence, ..shows }) }
             </div>
@@ -115,9 +115,9 @@ pub fn region_frames(graph: &Graph, placement: &Placement, part: Option<Rect>) -
         let rect = placement.blocks.get(&block.id).filter(|rect| part.is_none_or(|part| part.overlaps(rect)))?;
         let title = match block.kept_out_by.and_then(|branch| graph.blocks.get(branch)) {
             Some(branch) => {
-                format!("Not in CDRND: `{}` depends on the divergent branch of `{}`", block.name, branch.name)
+                format!("Not in CDRND: {} depends on the divergent branch of {}", block.name, branch.name)
             }
-            None => format!("`{}` is in CDRND", block.name),
+            None => format!("{} is in CDRND", block.name),
         };
         let is_in = block.reachable && block.kept_out_by.is_none();
         Some(html! {
@@ -157,7 +157,7 @@ pub fn arcs(graph: &Graph, placement: &Placement, part: Option<Rect>, selected: 
         );
         Some(html! {
             <path key={format!("{}-{}", source.id, block.id)} {class} d={curve(from, to)} marker-end="url(#arrow-depends)">
-                <title>{ format!("`{}` decides whether `{}` runs", source.name, block.name) }</title>
+                <title>{ format!("{} decides whether {} runs", source.name, block.name) }</title>
             </path>
         })
     };

@@ -4,6 +4,7 @@
 use warpscope_engine::message::inspect::{Choice, ChoiceOption, Inspection, Look, Note};
 use yew::{Callback, Event, Html, html};
 
+use super::super::change::{with_code, without_marks};
 use super::table::help;
 use crate::dom;
 use crate::state::Action;
@@ -19,7 +20,7 @@ pub fn settings(told: &Inspection, act: &Callback<Action>) -> Html {
     html! {
         <details class="inspected-settings" data-testid="inspected-settings">
             <summary>{ "Settings" }<small>{ summary.join(" · ") }</small></summary>
-            <div>{ for settings.into_iter().map(|choice| html! { <div title={choice.help.clone()}>{ menu(choice, act) }</div> }) }</div>
+            <div>{ for settings.into_iter().map(|choice| html! { <div title={without_marks(&choice.help)}>{ menu(choice, act) }</div> }) }</div>
         </details>
     }
 }
@@ -94,8 +95,8 @@ fn segments(choice: &Choice, told: &Inspection, has_help: bool, act: &Callback<A
 fn decided(result: &Note) -> Html {
     html! {
         <p class={if result.look == Look::Good { "decided good" } else { "decided" }} role="status">
-            <span data-testid="decided">{ result.sentence.replace("?s", "?\u{2060}s") }</span>
-            if !result.aside.is_empty() { <small data-testid="decided-aside">{ &result.aside }</small> }
+            <span data-testid="decided">{ with_code(&result.sentence.replace("?s", "?\u{2060}s")) }</span>
+            if !result.aside.is_empty() { <small data-testid="decided-aside">{ with_code(&result.aside) }</small> }
         </p>
     }
 }

@@ -73,7 +73,7 @@ fn note(note: &Note) -> Html {
         <p class="inspected-note" data-testid="inspection-note">
             if !note.word.is_empty() { <span class={if note.look == Look::Good { "chip pass" } else { "chip" }}>{ &note.word }</span>{ " " } }
             { with_code(&note.sentence) }
-            if !note.aside.is_empty() { <small>{ &note.aside }</small> }
+            if !note.aside.is_empty() { <small>{ with_code(&note.aside) }</small> }
         </p>
     }
 }
@@ -88,8 +88,8 @@ fn entered(lab: &Snapshot, told: &Inspection, act: &Callback<Action>) -> Html {
     };
     html! {
         <p class="entered">
-            <span>{ "Numbers are not those of the program." }</span>
-            <button type="button" class="plain small" onclick={on(act, || Action::ForgetEntries)} data-testid="forget-entries">{ "Take them back" }</button>
+            <span>{ "Numbers edited." }</span>
+            <button type="button" class="plain small" onclick={on(act, || Action::ForgetEntries)} data-testid="forget-entries">{ "Reset" }</button>
             if lab.is_inspected() { { for told.offers.iter().map(offer) } }
         </p>
     }

@@ -46,7 +46,7 @@ pub fn Inspection(PaneProps { lab, act }: &PaneProps) -> Html {
         });
     }
     let Some(told) = lab.inspection() else {
-        return html! { <div class="values inspection" data-testid="inspection"><p class="happened" role="status" data-testid="happened">{ "Looking…" }</p></div> };
+        return html! { <div class="values inspection" data-testid="inspection"><p class="happened" role="status" data-testid="happened">{ "Computing…" }</p></div> };
     };
     let timeline = told.timeline.as_ref();
     let has_tokens = timeline.is_some_and(|timeline| !timeline.kinds.is_empty());
@@ -151,10 +151,10 @@ fn happened(lab: &Lab, told: &Told) -> Html {
                 if !moment.place.is_empty() { <span class="chip block">{ &moment.place }</span> }
                 <span class="sentence">{ with_code(&moment.sentence) }</span>
             } else if is_awaited {
-                { "Looking…" }
+                { "Computing…" }
             } else {
                 { with_code(&told.lead) }
-                if !told.aside.is_empty() { <small>{ &told.aside }</small> }
+                if !told.aside.is_empty() { <small>{ with_code(&told.aside) }</small> }
             }
         </p>
     }
@@ -198,7 +198,7 @@ fn trail(places: &[Node]) -> Html {
 fn cut(kept: usize) -> Html {
     html! {
         <p class="note left-out" data-testid="moments-cut">
-            { format!("The first {} moments are kept. Later ones are not shown; the changes that they led to are.", thousands(kept as u64)) }
+            { format!("Moments after the first {} are not shown; the changes that they led to are.", thousands(kept as u64)) }
         </p>
     }
 }
@@ -208,7 +208,7 @@ fn legend(keys: &[Key]) -> Html {
     let entry = |key: &Key| {
         html! {
             <span class="mark-key">
-                <i class={format!("look-{}", key.look.name())} aria-hidden="true">{ &key.sign }</i>{ format!("{} {}", key.label, key.count) }
+                <i class={format!("look-{}", key.look.name())} aria-hidden="true">{ &key.sign }</i>{ format!("{} ({})", key.label, key.count) }
             </span>
         }
     };

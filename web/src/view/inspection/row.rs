@@ -3,7 +3,7 @@
 use warpscope_engine::message::inspect::{Anchor, Cell, Column, Entry, Look, Row, Table};
 use yew::{Callback, Event, Html, html};
 
-use super::super::change::with_code;
+use super::super::change::{with_code, without_marks};
 use super::super::on;
 use super::bounds;
 use super::table::{STRANDS, class_of, stands_out};
@@ -77,7 +77,7 @@ impl RowDrawing<'_> {
         html! {
             <tbody key={row.key.clone()} class={format!("look-{}{states}", row.look.name())} onclick={of_row}
                 data-testid={format!("row-{}", row.key)} data-reached={(self.is_reached && stands_out(row) && row.moment.is_none()).then_some("true")}>
-                <tr title={(!row.help.is_empty()).then(|| row.help.clone())}>
+                <tr title={(!row.help.is_empty()).then(|| without_marks(&row.help))}>
                     <th scope="row" class={row.is_part.then_some("part")}>
                         if is_button {
                             <button type="button" class="leader" id={row.is_choosable.then(|| button_id(&table.choice, &row.key))}
@@ -130,7 +130,7 @@ fn is_same_place(selected: Option<&Selection>, place: &Selection) -> bool {
 fn html_cell(cell: &Cell, column: &Column, end: f64, act: &Callback<Action>) -> Html {
     let class = class_of(column);
     let class = if cell.look == Look::Plain { class.to_owned() } else { format!("{class} look-{}", cell.look.name()) };
-    let title = (!cell.help.is_empty()).then(|| cell.help.clone());
+    let title = (!cell.help.is_empty()).then(|| without_marks(&cell.help));
     html! {
         <td {class} {title}>
             if let Some(entry) = &cell.entry {
@@ -155,7 +155,7 @@ fn number(cell: &Cell, entry: &Entry, act: &Callback<Action>) -> Html {
             }
         })
     };
-    html! { <input type="number" min="0" step="1" value={cell.text.clone()} {onchange} aria-label={entry.label.clone()} title={cell.help.clone()} /> }
+    html! { <input type="number" min="0" step="1" value={cell.text.clone()} {onchange} aria-label={entry.label.clone()} title={without_marks(&cell.help)} /> }
 }
 
 /// The look of a strand.

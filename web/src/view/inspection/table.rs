@@ -8,6 +8,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 use yew::{Callback, Html, KeyboardEvent, component, html, use_state_eq};
 
+use super::super::change::{with_code, without_marks};
 use super::super::{Now, Shared, Snapshot, thousands};
 use super::row::{RowDrawing, button_id};
 use crate::dom;
@@ -190,7 +191,7 @@ pub fn class_of(column: &Column) -> &'static str {
 fn head(column: &Column) -> Html {
     let unit = if column.unit.is_empty() { String::new() } else { format!(" ({})", column.unit) };
     html! {
-        <th scope="col" class={class_of(column)} title={(!column.help.is_empty()).then(|| format!("{}{unit}", column.help))}>
+        <th scope="col" class={class_of(column)} title={(!column.help.is_empty()).then(|| without_marks(&column.help) + &unit)}>
             { &column.name }if !column.index.is_empty() { <sub>{ &column.index }</sub> }
         </th>
     }
@@ -205,10 +206,10 @@ pub fn help(told: &Inspection, result: Option<&Note>) -> Html {
     }
     html! {
         <details class="inspected-terms">
-        <summary data-testid="terms">{ "What the columns mean" }</summary>
+        <summary data-testid="terms">{ "Meanings of the columns" }</summary>
         <dl data-testid="terms-list">
-            { for result.iter().flat_map(|result| &result.terms).map(|term| html! { <div><dt><code>{ &term.name }</code></dt><dd>{ &term.meaning }</dd></div> }) }
-            { for columns.iter().map(|column| html! { <div><dt>{ &column.name }</dt><dd>{ &column.help }</dd></div> }) }
+            { for result.iter().flat_map(|result| &result.terms).map(|term| html! { <div><dt><code>{ &term.name }</code></dt><dd>{ with_code(&term.meaning) }</dd></div> }) }
+            { for columns.iter().map(|column| html! { <div><dt>{ &column.name }</dt><dd>{ with_code(&column.help) }</dd></div> }) }
         </dl>
         </details>
     }

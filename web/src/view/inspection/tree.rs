@@ -5,7 +5,7 @@ use warpscope_engine::message::inspect::{Inspection, Look, Timeline};
 use web_sys::HtmlElement;
 use yew::{Callback, Html, KeyboardEvent, MouseEvent, component, html, use_effect_with, use_memo, use_node_ref};
 
-use super::super::change::with_code;
+use super::super::change::{with_code, without_marks};
 use super::super::graph::KINDS;
 use super::super::sight::{GRAIN, use_sight};
 use super::super::{Shared, Snapshot, on, thousands};
@@ -68,7 +68,7 @@ pub fn TokenTree(Props { told, lab, act }: &Props) -> Html {
     html! {
         <>
             <div class="pane-body scroll token-tree" ref={place} tabindex="0" role="tree" data-testid="token-tree" {onkeydown}
-                aria-label={format!("{}; up and down go from one to the next, right to its answer, left to where it was raised", timeline.name)}
+                aria-label={format!("{}; up and down go from one to the next, right to its answer, left to its beginning", timeline.name)}
                 aria-activedescendant={now.map(|row| format!("token-{row}"))}>
                 <div class="token-rows" role="presentation" style={format!("height:{}px", tree.rows.len() as f64 * ROW)}>
                     { for shown.map(|index| html_row(&tree.rows[index], index, timeline, &RowState { at, is_now: now == Some(index), shows_outcomes }, act)) }
@@ -153,7 +153,7 @@ fn html_row(row: &Row, index: usize, timeline: &Timeline, state: &RowState, act:
             if matches!(row.kind, RowKind::Moment(_)) && !is_known(row.begins) {
                 <span class="text">{ "…" }</span>
             } else if matches!(row.kind, RowKind::Moment(_)) {
-                <span class="text" title={row.text.replace('`', "")}>{ with_code(&row.text) }</span>
+                <span class="text" title={without_marks(&row.text)}>{ with_code(&row.text) }</span>
             } else {
                 <code class="text" title={row.text.clone()}>{ &row.text }</code>
             }

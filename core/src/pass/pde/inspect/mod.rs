@@ -3,7 +3,7 @@
 //! ```text
 //! Statement  x = mul.f32 a, b · n2   sinks
 //! Join       n5 enabled   n9 enabled
-//! Benefit 150 · T[s] = 150 > Cost 100 · T[p?s] = 100
+//! Saves 150 × 1 cycle (T[s]) = 150, costs 100 × 1 cycle (T[p?s]) = 100: worth it
 //! ```
 //!
 //! Sets, figures and verdicts are those of [`survey`], hence of the pass itself; the way of a statement is told in
@@ -23,7 +23,7 @@ use self::survey::{Detail, Join, JoinVerdict, Question, Survey, Surveyed, Times,
 use crate::compact_sort::CompactSort;
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Block, Function, Inst, Module};
-use crate::pass::support::path_guided::inspect::words::{name, sign, together, warp_cycles};
+use crate::pass::support::path_guided::inspect::words::{balance, name, product, together, warp_cycles};
 use crate::pass::support::path_guided::inspect::{
     DecisionPoint, Findings, ListedPaths, SetColumn, ShownStatement, StatementRow, Vocabulary, executions, inspection,
     inspector, planned, requested, survey_of_statement,
@@ -38,14 +38,14 @@ pub(super) const INSPECTOR: Option<Inspector> = inspector(inspect);
 const VOCABULARY: Vocabulary = Vocabulary {
     statement: "Statement",
     point: "Join",
-    fates: ["sinks", "stays"],
-    way: "Way of the statement",
+    fates: ["sinks", "kept"],
+    way: "Path of the statement",
     sets: [
-        SetColumn { name: "avail", set: "X-APATHS", meaning: "s comes to {} along the path, and can go on from there" },
+        SetColumn { name: "avail", set: "X-APATHS", meaning: "s reaches {} along the path, and can go on from there" },
         SetColumn {
             name: "remov",
             set: "X-RPATHS",
-            meaning: "from {} on, the path leads to where nobody needs its result",
+            meaning: "from {} on, the path leads to where its result is unused",
         },
         SetColumn {
             name: "benefit",
@@ -122,12 +122,12 @@ impl SinkReport<'_> {
         match next {
             Some(inst) if is_edited => format!("With these frequencies, `{}` would sink first.", self.text(inst)),
             Some(inst) => format!(
-                "Next, `{}` sinks to where its result is needed: play its way down, or step forward.",
+                "Next, `{}` sinks to where its result is used: play its path, or step forward.",
                 self.text(inst)
             ),
             None if self.found.paths.is_empty() => NO_PROFILE.into(),
             None if is_edited => "With these frequencies, nothing would sink.".into(),
-            None if has_begun => "Nothing sinks any more. Step back to see what did, and why.".into(),
+            None if has_begun => "Nothing left to sink. Step back to see what moved and why.".into(),
             None => "Nothing pays here: `pde` changes nothing.".into(),
         }
     }
@@ -175,19 +175,19 @@ impl SinkReport<'_> {
         let cycles = warp_cycles(before, after);
         let (is_less, is_more) = (after < before - 0.5, after > before + 0.5);
         match (self.found.is_by_warp, surveyed.passes) {
-            (true, _) => format!("Warps pay: {cycles}."),
+            (true, _) => format!("Decided per warp: {cycles}."),
             (false, false) => String::new(),
             (false, true) => {
-                let why = if is_by_choice { "as `pde.cost` says" } else { "as no `profile warp` is there" };
+                let why = if is_by_choice { "set by `pde.cost`" } else { "no warp profile" };
                 let so = match (is_less, is_more) {
-                    (true, _) => format!("Warps of this launch gain as well: {cycles}."),
+                    (true, _) => format!("In this launch the warps gain as well: {cycles}."),
                     (_, true) => format!(
-                        "Warps of this launch lose: {cycles}, as lanes that part take both paths one after the other. \
-                         With `pde.cost=warp` it stays."
+                        "In this launch the warps lose: {cycles}, because a diverged warp runs both sides in turn. \
+                         With `pde.cost=warp` the statement would not sink."
                     ),
-                    _ => format!("To warps of this launch it makes no difference: {cycles}."),
+                    _ => format!("In this launch it makes no difference to the warps: {cycles}."),
                 };
-                format!("Paths pay, {why}. {so}")
+                format!("Decided per path ({why}). {so}")
             }
         }
     }
@@ -225,7 +225,7 @@ impl SinkReport<'_> {
         let with = together(self.func, join.block, &join.together);
         match join.verdict {
             JoinVerdict::Plain => {
-                ("passed", true, format!("It comes to {name} on all paths, and passes without a predicate."))
+                ("passed", true, format!("It reaches {name} on all paths, and passes without a predicate."))
             }
             JoinVerdict::Enabled => ("enabled", true, format!("It passes {name} with a predicate{with}: that pays.")),
             JoinVerdict::EnabledWith(earlier) => (
@@ -238,23 +238,23 @@ impl SinkReport<'_> {
                 ),
             ),
             JoinVerdict::PastOthers => {
-                ("passed", true, format!("It comes to {name} on all paths, as it passes other joins with a predicate."))
+                ("passed", true, format!("It reaches {name} on all paths, as it passes other joins with a predicate."))
             }
             JoinVerdict::Cost => ("refused", false, format!("It does not pass {name}{with}: that costs more.")),
             JoinVerdict::Warps => {
                 ("refused", false, format!("Paths would gain by passing {name}{with}, warps would not."))
             }
             JoinVerdict::NoBenefit => {
-                ("no benefit", false, format!("It does not pass {name}: no frequent path would lose it."))
+                ("no benefit", false, format!("It does not pass {name}: no frequent path would save it."))
             }
-            JoinVerdict::NotReached => ("not reached", false, format!("It does not come to {name}.")),
+            JoinVerdict::NotReached => ("not reached", false, format!("It does not reach {name}.")),
             JoinVerdict::Ends => (
                 "ends",
                 false,
-                format!("In {name} something needs it, stops it, or defines its register anew: it goes no further."),
+                format!("It stops in {name}: an instruction there uses it, blocks it or redefines its register."),
             ),
             JoinVerdict::LoopHead => {
-                ("loop", false, format!("Control comes back to {name}: nothing passes there with a predicate."))
+                ("loop", false, format!("{name} is a loop head: nothing passes it with a predicate."))
             }
             JoinVerdict::NoProfile => {
                 ("no profile", false, format!("No profile says whether it pays to pass {name} with a predicate."))
@@ -262,7 +262,7 @@ impl SinkReport<'_> {
         }
     }
 
-    /// `Benefit 150 · T[s] = 150 > Cost 100 · T[p?s] = 100`.
+    /// `Saves 150 × 1 cycle (T[s]) = 150, costs 100 × 1 cycle (T[p?s]) = 100: worth it`.
     fn line(&self, join: &Join, detail: &Detail) -> String {
         let (weighed, times, by_itself) = match (join.weighed, join.verdict) {
             (Some(weighed), _) => (weighed, join.times, ""),
@@ -276,9 +276,9 @@ impl SinkReport<'_> {
             (None, _) => return String::new(),
         };
         let Weighed { benefit_paths, cost_paths, benefit, cost } = weighed;
-        let than = sign(benefit, cost);
-        let (of_s, of_p) =
-            if times.predicate > 0.0 { ("(T[s] − T[p])", "(T[p?s] + T[p])") } else { ("T[s]", "T[p?s]") };
-        format!("{by_itself}Benefit {benefit_paths} · {of_s} = {benefit} {than} Cost {cost_paths} · {of_p} = {cost}")
+        let (of_s, of_p) = if times.predicate > 0.0 { ("T[s] − T[p]", "T[p?s] + T[p]") } else { ("T[s]", "T[p?s]") };
+        let saved = product(benefit_paths, times.statement - times.predicate, of_s);
+        let added = product(cost_paths, times.predicated + times.predicate, of_p);
+        balance(by_itself, (saved, benefit), (added, cost))
     }
 }

@@ -147,7 +147,7 @@ impl Surveyor<'_> {
     /// Why a statement stays without a remark of the pass.
     fn silence(&self, statement: &Statement, text: &str) -> Remark {
         let from = self.planner.nodes.block_or_target(statement.occurrences[0].node);
-        let said = |rule, why: &str| Remark::missed(rule, from, format!("`{text}` stays: {why}"));
+        let said = |rule, why: &str| Remark::missed(rule, from, format!("kept `{text}`: {why}"));
         if !self.frequent.execute(statement) {
             return said("infrequent", "no frequent path executes it; `pde.statements=all` plans it as well");
         }
@@ -167,7 +167,7 @@ impl Surveyor<'_> {
                 "it could pass a join under a predicate only, and no profile of paths or edges tells whether that pays",
             ),
             (true, true) => said("no-predicates", "it could pass a join under a predicate only"),
-            (_, true) => said("no-benefit", "no executed path would lose it past the joins that it could pass"),
+            (_, true) => said("no-benefit", "no executed path would save it past the joins that it could pass"),
             (_, false) => said("no-gain", "it is needed or stopped wherever it could sink"),
         }
     }

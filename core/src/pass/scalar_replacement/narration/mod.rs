@@ -182,9 +182,9 @@ impl Narrator {
         let meeting = self.meeting(of.as_ref());
         let sentence = match &of {
             Some(of) => {
-                format!("{} The answer is {}.", self.reason(of, rule, answer, (&meeting, because)), self.words(answer))
+                format!("{} Answer: {}.", self.reason(of, rule, answer, (&meeting, because)), self.words(answer))
             }
-            None => format!("The answer is {}.", self.words(answer)),
+            None => format!("Answer: {}.", self.words(answer)),
         };
         let tokens = self.returning(id, of.as_ref(), answer, meeting);
         Moment { look: look(answer), tokens, ..told("answer", block, rule, sentence) }

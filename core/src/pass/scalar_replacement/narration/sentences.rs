@@ -23,11 +23,11 @@ impl Narrator {
         match (query, rule) {
             (Query::Availability, None) => format!("`{text}` goes up from `{from}` to `{at}`."),
             (Query::Availability, Some(_)) => {
-                format!("`{from}` says nothing about it, so `{text}` goes up to `{at}`.")
+                format!("`{from}` neither computes nor changes it, so `{text}` goes up to its predecessor `{at}`.")
             }
             (Query::Anticipatability, None) => format!("`{text}` begins in `{at}`."),
             (Query::Anticipatability, Some(_)) => {
-                format!("`{from}` says nothing about it, so `{text}` goes down to `{at}`.")
+                format!("`{from}` neither computes nor changes it, so `{text}` goes down to its successor `{at}`.")
             }
             (Query::Speculation, None) => format!("May it come to `{at}`? The question goes up from `{from}`."),
             (Query::Speculation, Some("4-i")) => format!(
@@ -65,7 +65,7 @@ impl Narrator {
         }
         let known_before = of.answers.is_empty();
         let why = match (of.query, rule) {
-            (Query::Availability, "1") => format!("control comes in at `{at}`, and nothing has been computed"),
+            (Query::Availability, "1") => format!("`{at}` is the entry: nothing is computed before it"),
             (Query::Availability, "2") => format!("questions have visited `{at}` as often as they may"),
             (Query::Availability, "3") => {
                 format!("this very question is under way in `{at}`; it is taken to be true, though not real")
@@ -83,7 +83,7 @@ impl Narrator {
             (Query::Anticipatability, "3") => format!("something in `{at}` may change its operands or its memory"),
             (Query::Anticipatability, "4") => format!("`{at}` computes it"),
             (Query::Anticipatability, "6") => format!("nothing after `{at}` computes it"),
-            (Query::Speculation, "1") => format!("control comes in at `{at}`"),
+            (Query::Speculation, "1") => format!("`{at}` is the entry"),
             (Query::Speculation, "2") => format!("this very question is under way in `{at}`"),
             (Query::Speculation, "3-i-a") => {
                 format!(
@@ -96,14 +96,14 @@ impl Narrator {
             (Query::Speculation, "3-ii") => format!("{what} in `{at}` changes it, and its branch does not diverge"),
             (Query::Speculation, "4-i-a") => format!("it can go further up than `{at}`"),
             (Query::Speculation, "4-i-b") => {
-                format!("it can go no further, but before the branch of `{at}` it can")
+                format!("it can move above the branch of `{at}`, but no further")
             }
             (Query::Speculation, "5-ii") => {
-                format!("the lanes agree in `{at}`, and it is not wanted on every path that leads on")
+                format!("the lanes agree in `{at}`, and it is not needed on every path from there")
             }
-            (_, _) if known_before => format!("`{at}` has been asked before"),
+            (_, _) if known_before => format!("already answered for `{at}`"),
             (_, _) if of.answers.len() == 1 && of.is_down_safe.is_none() => {
-                format!("`{at}` says what it was told by `{}`", self.name(of.answers[0].0))
+                format!("`{at}` passes on the answer from `{}`", self.name(of.answers[0].0))
             }
             (Query::Availability, _) => {
                 let safe = match (of.is_down_safe, answer) {
@@ -114,9 +114,14 @@ impl Narrator {
                     (Some(false), _) => ". It is not down-safe",
                     (None, _) => "",
                 };
-                format!("answers meet in `{at}`, {meeting}{safe}")
+                format!("at `{at}` the answers from all predecessors are combined: {meeting}{safe}")
             }
-            _ => format!("answers meet in `{at}`, {meeting}"),
+            (Query::Anticipatability, _) => {
+                format!("at `{at}` the answers from all successors are combined: {meeting}")
+            }
+            (Query::Speculation, _) => {
+                format!("at `{at}` the answers from all predecessors are combined: {meeting}")
+            }
         };
         let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
         format!("{}{rest}.", first.to_uppercase())
@@ -125,22 +130,25 @@ impl Narrator {
     /// The meeting of answers: all of them have to be true, and one of them real.
     pub(super) fn meeting(&self, of: Option<&Raised>) -> String {
         let Some(of) = of.filter(|of| of.answers.len() > 1 || of.is_down_safe.is_some()) else { return String::new() };
-        let all = of.answers.iter().map(|(_, answer)| if is_good(answer) { "true" } else { "false" });
-        let mut text = format!("∏ {}", all.collect::<Vec<_>>().join(" · "));
-        // What cannot go further up may still stop where it is, so that this is not yet the answer.
-        if of.query == Query::Speculation {
-            text.insert_str(0, "further up: ");
-        }
-        if of.query == Query::Availability {
-            let is_real = of.answers.iter().any(|(_, answer)| is_real(answer));
-            text.push_str(if is_real { ", ∪ real" } else { ", ∪ not real" });
-        }
-        match of.is_down_safe {
-            Some(true) => text.push_str(", down-safe"),
-            Some(false) => text.push_str(", not down-safe"),
-            None => {}
-        }
-        text
+        let good = of.answers.iter().filter(|(_, answer)| is_good(answer)).count();
+        let is_computed = of.answers.iter().any(|(_, answer)| is_real(answer));
+        let paths = if good == 0 { "not available on any path" } else { "available on some paths" };
+        let text = match (of.query, good == of.answers.len()) {
+            (Query::Availability, true) if is_computed => "available on all paths",
+            (Query::Availability, true) => "assumed on all paths",
+            (Query::Availability, false) => paths,
+            (Query::Anticipatability, true) => "on all paths",
+            (Query::Anticipatability, false) => "not on all paths",
+            // An expression that stops here may still have moved up to here.
+            (Query::Speculation, true) => "it can move further up",
+            (Query::Speculation, false) => "it cannot move further up",
+        };
+        let safety = match of.is_down_safe {
+            Some(true) => ", down-safe",
+            Some(false) => ", not down-safe",
+            None => "",
+        };
+        format!("{text}{safety}")
     }
 
     pub(super) fn ending(&self, of: Option<&Raised>, answer: &Answer) -> String {
@@ -157,32 +165,41 @@ impl Narrator {
             Answer::Anticipated(true) => format!("`{at}` is down-safe for `{text}`."),
             Answer::Anticipated(false) => format!("`{at}` is not down-safe for `{text}`."),
             Answer::Hoistable { can_hoist: true, blocks } => {
-                format!("`{text}` can move up, to {}.", self.names(blocks))
+                format!("`{text}` can move up, to {}.", self.code(blocks))
             }
-            Answer::Hoistable { .. } => format!("`{text}` stays in `{at}`."),
-        }
-    }
-
-    /// An answer, as the paper writes it.
-    pub(super) fn words(&self, answer: &Answer) -> String {
-        match answer {
-            Answer::Available { is_available, is_real } => format!("({is_available}, {is_real})"),
-            Answer::Anticipated(answer) => answer.to_string(),
-            Answer::Hoistable { can_hoist, blocks } if blocks.is_empty() => format!("({can_hoist}, ∅)"),
-            Answer::Hoistable { can_hoist, blocks } => format!("({can_hoist}, {{{}}})", self.names(blocks)),
+            Answer::Hoistable { .. } => format!("`{text}` cannot move up from `{at}`."),
         }
     }
 
     /// An answer in words.
-    pub(super) fn short(&self, answer: &Answer) -> String {
+    pub(super) fn words(&self, answer: &Answer) -> String {
         let text = match answer {
-            Answer::Hoistable { can_hoist: true, blocks } => return format!("true, {{{}}}", self.names(blocks)),
-            Answer::Available { is_available: true, is_real: true } => "true, real",
-            Answer::Available { is_available: true, .. } => "true, not real",
-            Answer::Anticipated(true) => "true",
-            _ => "false",
+            Answer::Available { is_available: true, is_real: true } => "available",
+            Answer::Available { is_available: true, .. } => "assumed, not computed",
+            Answer::Available { .. } => "not available",
+            Answer::Anticipated(true) => "computed later",
+            Answer::Anticipated(false) => "not computed later",
+            Answer::Hoistable { can_hoist: true, blocks } => {
+                return format!("can move up, to {}", self.code(blocks));
+            }
+            Answer::Hoistable { .. } => "cannot move up",
         };
         text.to_string()
+    }
+
+    /// An answer as short as a token shows it.
+    pub(super) fn short(&self, answer: &Answer) -> String {
+        let text = match answer {
+            Answer::Hoistable { can_hoist: true, blocks } => return format!("yes, to {}", self.names(blocks)),
+            Answer::Available { is_available: true, is_real: true } | Answer::Anticipated(true) => "yes",
+            Answer::Available { is_available: true, .. } => "assumed",
+            _ => "no",
+        };
+        text.to_string()
+    }
+
+    fn code(&self, blocks: &[Block]) -> String {
+        blocks.iter().map(|&block| format!("`{}`", self.name(block))).collect::<Vec<_>>().join(", ")
     }
 
     fn names(&self, blocks: &[Block]) -> String {

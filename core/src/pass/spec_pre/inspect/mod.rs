@@ -3,7 +3,7 @@
 //! ```text
 //! Evaluation  add.u32 x, y · n2 n7   moves
 //! Branch      n6 enabled
-//! Benefit 19 · T = 19 > Cost 5 · T = 5
+//! Saves 19 × 1 cycle (T) = 19, costs 5 × 1 cycle (T) = 5: worth it
 //! ```
 //!
 //! Sets, figures and verdicts are those of [`survey`], hence of the pass itself; the way of an
@@ -20,7 +20,7 @@ use self::survey::{Branch, BranchVerdict, Detail, Question, Survey, Surveyed, We
 use crate::compact_sort::CompactSort;
 use crate::inspect::{Inspection, Request};
 use crate::ir::{Block, Function, Inst, Module};
-use crate::pass::support::path_guided::inspect::words::{name, names, sign, together, warp_cycles};
+use crate::pass::support::path_guided::inspect::words::{balance, name, names, product, together, warp_cycles};
 use crate::pass::support::path_guided::inspect::{
     DecisionPoint, Findings, ListedPaths, SetColumn, ShownStatement, StatementRow, Vocabulary, executions, inspection,
     inspector, planned, requested, survey_of_statement,
@@ -35,13 +35,13 @@ pub(super) const INSPECTOR: Option<Inspector> = inspector(inspect);
 const VOCABULARY: Vocabulary = Vocabulary {
     statement: "Evaluation",
     point: "Branch",
-    fates: ["moves", "stays"],
-    way: "Way of the evaluation",
+    fates: ["moves", "kept"],
+    way: "Path of the evaluation",
     sets: [
         SetColumn {
             name: "avail",
             set: "",
-            meaning: "backward from {}, the path leads to where the value of e is at hand",
+            meaning: "backward from {}, the path leads to where the value of e is available",
         },
         SetColumn { name: "antic", set: "", meaning: "an evaluation of e comes up to {} along the path" },
         SetColumn {
@@ -58,7 +58,7 @@ const NO_PROFILE: &str = "No `profile path` or `profile edge` says how often pat
                           evaluated by speculation. Declare one, or let the simulator measure it: its switch is called \
                           profile.";
 
-const NOTHING: &str = "No other path evaluates it, or what it reads is written in between: there is nothing to do.";
+const NOTHING: &str = "No other path evaluates it, or an operand is written in between: there is nothing to do.";
 
 fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspection> {
     let (module, func) = (position.module, position.function());
@@ -130,7 +130,7 @@ impl HoistReport<'_> {
                 format!("With these frequencies, `{}` would be evaluated once first.", self.expression(inst))
             }
             Some(inst) => format!(
-                "Next, `{}` is evaluated once where it is evaluated twice: play its way up, or step forward.",
+                "Next, `{}` is evaluated once instead of twice: play its path, or step forward.",
                 self.expression(inst)
             ),
             None if is_edited => "With these frequencies, nothing would be evaluated elsewhere.".into(),
@@ -138,7 +138,7 @@ impl HoistReport<'_> {
                 "Nothing is evaluated twice on any path: `spec-pre` changes nothing.".into()
             }
             None if self.found.paths.is_empty() => NO_PROFILE.into(),
-            None if has_begun => "Nothing more is gained. Step back to see what was, and why.".into(),
+            None if has_begun => "Nothing left to gain. Step back to see what moved and why.".into(),
             None => "Nothing pays here: `spec-pre` changes nothing.".into(),
         }
     }
@@ -168,7 +168,9 @@ impl HoistReport<'_> {
         };
         let surveyed = &self.found.redundancies[detail.redundancy];
         let warps = match detail.warp_cycles {
-            Some((before, after)) if self.found.is_by_warp => format!("Warps pay: {}.", warp_cycles(before, after)),
+            Some((before, after)) if self.found.is_by_warp => {
+                format!("Decided per warp: {}.", warp_cycles(before, after))
+            }
             _ => String::new(),
         };
         Some(ShownStatement {
@@ -202,9 +204,11 @@ impl HoistReport<'_> {
         let name = self.name(branch.block);
         let with = together(self.func, branch.block, &branch.together);
         match branch.verdict {
-            BranchVerdict::Plain => {
-                ("passed", true, format!("All paths on from {name} need it: evaluated ahead of it, no path loses."))
-            }
+            BranchVerdict::Plain => (
+                "passed",
+                true,
+                format!("All paths from {name} use it: evaluated before the branch there, it adds no execution."),
+            ),
             BranchVerdict::Enabled => {
                 ("enabled", true, format!("It is evaluated ahead of {name} by speculation{with}: that pays."))
             }
@@ -235,7 +239,7 @@ impl HoistReport<'_> {
         }
     }
 
-    /// `Benefit 19 · T = 19 > Cost 5 · T = 5`.
+    /// `Saves 19 × 1 cycle (T) = 19, costs 5 × 1 cycle (T) = 5: worth it`.
     fn line(&self, branch: &Branch, detail: &Detail) -> String {
         let (weighed, by_itself) = match (branch.weighed, branch.verdict) {
             (Some(weighed), _) => (weighed, ""),
@@ -248,7 +252,7 @@ impl HoistReport<'_> {
             (None, _) => return String::new(),
         };
         let Weighed { benefit_paths, cost_paths, benefit, cost } = weighed;
-        let than = sign(benefit, cost);
-        format!("{by_itself}Benefit {benefit_paths} · T = {benefit} {than} Cost {cost_paths} · T = {cost}")
+        let [saved, added] = [benefit_paths, cost_paths].map(|executions| product(executions, detail.cycles, "T"));
+        balance(by_itself, (saved, benefit), (added, cost))
     }
 }

@@ -94,7 +94,7 @@ impl HoistReport<'_> {
         all.dedup();
         (!all.is_empty()).then(|| Moment {
             word: "inserted".into(),
-            sentence: format!("Where its value is not at hand it is evaluated now: {}.", places(&all)),
+            sentence: format!("It is evaluated where its value is missing: {}.", places(&all)),
             marks: detail.inserted.iter().map(|&position| mark(anchor(position), Look::New, &*label)).collect(),
             ..Moment::default()
         })
@@ -205,9 +205,9 @@ impl HoistReport<'_> {
                 }
             }
             HoistStep::Available(inst) => {
-                format!("In {} its value is at hand: `{}`.", self.block_names(&[inst]), self.text(inst))
+                format!("In {} its value is available: `{}`.", self.block_names(&[inst]), self.text(inst))
             }
-            HoistStep::Lacking(Position::Block(block)) => format!("{} does not have it.", self.name(block)),
+            HoistStep::Lacking(Position::Block(block)) => format!("In {} it is missing.", self.name(block)),
             HoistStep::Lacking(Position::Edge(from, to)) => {
                 format!("Along the edge from {} to {} it does not come.", self.name(from), self.name(to))
             }

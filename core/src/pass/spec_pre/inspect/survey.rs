@@ -274,7 +274,7 @@ impl Surveyor<'_> {
             (true, true, None) => ("no-profile", "no profile of paths or edges says whether speculation pays"),
             (true, true, Some(_)) => ("no-benefit", "no executed path would lose an evaluation"),
         };
-        Remark::missed(rule, block, format!("`{text}` stays: {why}"))
+        Remark::missed(rule, block, format!("kept `{text}`: {why}"))
     }
 
     fn branch(

@@ -109,7 +109,7 @@ impl EnteredCounts {
         let edges: Vec<(&[Block], u64)> = edges.iter().map(|(ends, count)| (ends.as_slice(), *count)).collect();
         let is_edited = !self.are_declared() && self.error.is_none();
         let source = is_edited.then(|| declared_in(source, start, func, TextProfile::Edge, &edges)).flatten()?;
-        Some(Offer { label: "Write them into the program".into(), source })
+        Some(Offer { label: "Save to program".into(), source })
     }
 
     /// A note where the counts are not of whole runs.

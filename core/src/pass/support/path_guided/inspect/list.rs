@@ -81,7 +81,7 @@ impl<'a> ListedPaths<'a> {
             ..Column::default()
         };
         let mut columns = Vec::from([
-            column("Path", ColumnKind::Words, "Each row, and each strand in the graph, is one executed path"),
+            column("Path", ColumnKind::Words, "Each row, and each coloured line in the graph, is one executed path"),
             column("Blocks", ColumnKind::Path, ""),
             Column {
                 unit: "lanes".into(),
@@ -158,11 +158,9 @@ impl<'a> ListedPaths<'a> {
     pub(super) fn origin(&self, is_estimated: bool) -> Option<Note> {
         let sentence = match (self.is_empty(), is_estimated, self.position.surroundings.is_measured) {
             (true, ..) => return None,
-            (false, true, _) => {
-                "The frequencies are estimated from counts of edges, as if each branch were decided by itself."
-            }
-            (false, false, true) => "The frequencies are measured.",
-            (false, false, false) => "The frequencies are declared.",
+            (false, true, _) => "Frequencies: estimated from counts of edges, with each branch as independent.",
+            (false, false, true) => "Frequencies: measured by the simulator.",
+            (false, false, false) => "Frequencies: from the program's `profile path`.",
         };
         Some(Note { sentence: sentence.to_owned(), ..Note::default() })
     }
@@ -180,7 +178,7 @@ impl<'a> ListedPaths<'a> {
             .and_then(|start| {
                 declared_in(position.surroundings.source, start, position.function(), TextProfile::Path, &paths)
             })
-            .map(|source| Offer { label: "Write them into the program".into(), source });
+            .map(|source| Offer { label: "Save to program".into(), source });
         source.into_iter().collect()
     }
 }

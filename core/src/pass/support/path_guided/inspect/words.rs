@@ -31,13 +31,20 @@ pub(in crate::pass) fn plain_names(func: &Function, blocks: impl Iterator<Item =
     names.join(" ")
 }
 
-/// The sign that says how one figure compares with another.
-pub(in crate::pass) fn sign(one: f64, other: f64) -> &'static str {
-    match (one > other, one < other) {
-        (true, _) => ">",
-        (_, true) => "<",
-        _ => "=",
-    }
+/// `150 × 2 cycles (T[s])`, of executions, the cycles of each and their name.
+pub(in crate::pass) fn product(executions: f64, cycles: f64, term: &str) -> String {
+    format!("{executions} × {cycles} cycle{} ({term})", if cycles == 1.0 { "" } else { "s" })
+}
+
+/// `Saves … = 300, costs … = 100: worth it`, of products and their values.
+pub(in crate::pass) fn balance(prefix: &str, (saved, benefit): (String, f64), (added, cost): (String, f64)) -> String {
+    let saves = if prefix.is_empty() { "Saves" } else { "saves" };
+    let verdict = match (benefit > cost, benefit < cost) {
+        (true, _) => "worth it",
+        (_, true) => "not worth it",
+        _ => "no gain",
+    };
+    format!("{prefix}{saves} {saved} = {benefit}, costs {added} = {cost}: {verdict}")
 }
 
 /// `45 cycles before, 30 after`.
