@@ -407,21 +407,28 @@ struct ChooserProps {
     on_edit: Callback<PipelineEdit>,
 }
 
-/// The passes that all words of `query` are about: first the one of that name, then those whose names begin with it.
+/// The passes that all words of `query` are about, names first: the whole name, its beginning, its parts; then summaries,
+/// and citations last.
 fn matching(passes: &[PassInfo], query: &str) -> Vec<PassInfo> {
     let query = query.trim().to_lowercase();
-    let is_meant = |pass: &&PassInfo| {
-        let text = format!("{} {} {}", pass.name, pass.summary, pass.paper).to_lowercase();
-        query.split_whitespace().all(|word| text.contains(word))
+    let rank = |pass: &PassInfo| {
+        // Nobody types the sign of a pipeline.
+        let name = pass.name.trim_start_matches('@').to_lowercase();
+        let has_words = |text: &str| query.split_whitespace().all(|word| text.contains(word));
+        let summary = format!("{} {}", pass.name, pass.summary).to_lowercase();
+        let paper = format!("{summary} {}", pass.paper.to_lowercase());
+        let meant = [
+            query.is_empty() || name == query.trim_start_matches('@'),
+            name.starts_with(query.trim_start_matches('@')),
+            has_words(&pass.name.to_lowercase()),
+            has_words(&summary),
+            has_words(&paper),
+        ];
+        meant.iter().position(|&is_meant| is_meant)
     };
-    let distance = |pass: &PassInfo| match pass.name.strip_prefix(&query) {
-        _ if query.is_empty() => 0,
-        Some("") => 0,
-        Some(_) => 1,
-        None => 2,
-    };
-    let found: Vec<&PassInfo> = passes.iter().filter(is_meant).collect();
-    (0..=2).flat_map(|rank| found.iter().filter(move |pass| distance(pass) == rank)).map(|&pass| pass.clone()).collect()
+    let mut found: Vec<(usize, &PassInfo)> = passes.iter().filter_map(|pass| Some((rank(pass)?, pass))).collect();
+    found.sort_by_key(|&(rank, _)| rank);
+    found.into_iter().map(|(_, pass)| pass.clone()).collect()
 }
 
 /// The search field under the list: type a part of a name or of what a pass does, choose, and it is at the end.
@@ -535,3 +542,21 @@ mod tests {
         assert_eq!(names(""), ["esrqp", "srqp-s", "dce", "srqp"]);
     }
 }
+
+    #[test]
+    fn names_come_before_summaries_and_citations() {
+        let pass = |name: &str, summary: &str, paper: &str| PassInfo {
+            name: name.to_owned(),
+            summary: summary.to_owned(),
+            paper: paper.to_owned(),
+            ..PassInfo::default()
+        };
+        let passes = [
+            pass("copy-prop", "copies", "ptxas page, OriCopyProp"),
+            pass("basic", "as ptxas does", ""),
+            pass("@ptxas-late", "", ""),
+            pass("@ptxas", "", ""),
+        ];
+        let names: Vec<String> = matching(&passes, "ptxas").into_iter().map(|pass| pass.name).collect();
+        assert_eq!(names, ["@ptxas", "@ptxas-late", "basic", "copy-prop"]);
+    }
