@@ -219,7 +219,8 @@ fn value_source(source: &ValueSource, lab: &Lab, act: &Callback<Action>) -> Html
         <div class="value-source">
             <p><code>{ &source.name }</code><span class="note">{ &source.what }</span></p>
             { slider(["True probability", "P(true)"], "true", source.truth, false) }
-            { slider(["Zero probability", "P(zero)"], "zero", source.zero, false) }
+            // A truth value is zero where it is not true.
+            { slider(["Zero probability", "P(zero)"], "zero", source.zero.filter(|_| source.truth.is_none()), false) }
             { slider(["Divergence"; 2], "coherence", source.coherence, true) }
         </div>
     }
