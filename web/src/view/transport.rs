@@ -26,10 +26,12 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
         |stage: usize| lab.bench.pipeline.get(stage.wrapping_sub(1)).map_or("source", |stage| stage.pass.as_str());
     let stop = timeline.stops()[at];
     let rewrites = view.stages.get(stop.stage.wrapping_sub(1)).map_or(0, |result| result.rewrites);
-    let place = match (stop.stage, rewrites) {
-        (0, _) => "Source".to_owned(),
-        (stage, 0) => format!("{}: no change", pass(stage)),
-        (stage, rewrites) => format!("{}: change {} of {rewrites}", pass(stage), stop.step),
+    let refused = view.stages.get(stop.stage.wrapping_sub(1)).and_then(|result| result.refused.as_ref());
+    let place = match (stop.stage, refused, rewrites) {
+        (0, ..) => "Source".to_owned(),
+        (stage, Some(why), _) => format!("{}: {why}", pass(stage)),
+        (stage, None, 0) => format!("{}: no change", pass(stage)),
+        (stage, None, rewrites) => format!("{}: change {} of {rewrites}", pass(stage), stop.step),
     };
     let lacking = lab
         .lacks_program()
@@ -45,7 +47,9 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
     };
     let playing = lab.playing;
     let (icon, name) = if playing { (Icon::Pause, "Pause") } else { (Icon::Play, "Play") };
-    let sentence = view.remark.as_ref().filter(|_| stop.stage > 0 && !is_old).map(|remark| remark.message.clone());
+    // The answer may be about another stop: before the engine has answered, and where a pass could not run.
+    let sentence =
+        view.remark.as_ref().filter(|_| view.position == stop && !is_old).map(|remark| remark.message.clone());
     html! {
         <section class={if is_old { "transport old" } else { "transport" }} aria-label="Transport" data-testid="transport">
             <div class="buttons" role="group" aria-label="Steps">
