@@ -1,7 +1,7 @@
 //! Results of the two runs, side by side: of the whole launch, and by block; and how often registers are zero.
 
 use warpscope_engine::message::Run;
-use yew::{Html, component, html};
+use yew::{Html, classes, component, html};
 
 use super::blocks::Blocks;
 use super::figures::figures;
@@ -28,7 +28,7 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
         }
     };
     html! {
-        <div class={if stale { "part results stale" } else { "part results" }} role="group" aria-labelledby="results-title">
+        <div class={classes!("part", "results", stale.then_some("stale"), lab.lacks_program().then_some("old"))} role="group" aria-labelledby="results-title">
             <h3 id="results-title">
                 { "Results" }{ if is_outdated { outdated(sides) } else { verdict(sides) } }
                 <fieldset class="segments" data-testid="results-by"><legend class="hidden">{ "Results of" }</legend>

@@ -79,7 +79,7 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
             </div>
             <p class="place" role="status" data-testid="place">
                 if let Some(why) = lacking {
-                    <b aria-hidden="true">{ "–" }</b><span class="lacking">{ why }</span>
+                    <b aria-hidden="true">{ "–" }</b><span class={if lab.has_mistakes() { "lacking bad" } else { "lacking" }}>{ why }</span>
                 } else {
                     <b>{ format!("{at} / {last}") }</b><span>{ &place }</span>
                 }
