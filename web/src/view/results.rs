@@ -46,7 +46,7 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
                             { before.ok().map(unreached).unwrap_or_default() }
                             if before.is_ok() || after.is_ok() {
                                 { match lab.results {
-                                    Shown::All => figures(before.ok().map(|run| &run.total), after.ok().map(|run| &run.total), "figures"),
+                                    Shown::All => figures(before.ok().map(|run| &run.total), after.ok().map(|run| &run.total), lab.pass_here(), "figures"),
                                     Shown::Blocks => html! { <Blocks lab={lab.clone()} act={act.clone()} /> },
                                     Shown::Zeros => html! { <Zeros lab={lab.clone()} act={act.clone()} /> },
                                 } }
