@@ -117,6 +117,7 @@ impl Lab {
                 self.keep("The link is open.");
                 self.load(*shared);
                 // What was told of another one is out of date.
+                self.enter_link();
                 self.notice = None;
             }
             Response::Opened(Err(why)) => {
@@ -124,6 +125,7 @@ impl Lab {
                 self.keep("An example is open.");
                 self.load(examples::first());
                 self.notice = Some(Notice { text, is_error: true });
+                self.enter_link();
             }
         }
     }

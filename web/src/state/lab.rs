@@ -104,6 +104,8 @@ pub struct Lab {
     /// Notice about it, until it is closed.
     pub kept_notice: Option<String>,
     /// Light, dark, or as the system says.
+    /// The bench that the first of the links in the address replaced, and that bench as it had been opened.
+    pub before_link: Option<Rc<(Shared, Option<Rc<Bench>>)>>,
     pub theme: Theme,
 }
 
@@ -157,6 +159,7 @@ impl Lab {
             theme: Theme::System,
         };
         lab.load(examples::first());
+            before_link: None,
         lab
     }
 

@@ -56,6 +56,32 @@ impl Lab {
     }
 
     /// A bench that was opened and has never had a program that runs shows no figures: those that are there are of the bench
+    /// Remembers the bench that a link replaces, unless that came by a link itself.
+    pub(super) fn enter_link(&mut self) {
+        if self.before_link.is_none() {
+            self.before_link = Some(Rc::new((self.shared(), self.opened.clone())));
+        }
+    }
+
+    /// Brings back the bench before the links, and keeps what a person has made of the last one.
+    pub(super) fn leave_link(&mut self) {
+        let Some(before) = self.before_link.take() else { return };
+        let (shared, opened) = (*before).clone();
+        // It has been kept while the links were open, and is there again.
+        if opened.as_deref() != Some(&shared.bench) {
+            let kept = Rc::make_mut(&mut self.kept);
+            if let Some(place) = kept.iter().rposition(|kept| *kept == shared) {
+                kept.remove(place);
+            }
+        }
+        self.kept_notice = None;
+        if self.bench != shared.bench {
+            self.keep("You are back from the link.");
+        }
+        self.load(shared);
+        self.opened = opened;
+    }
+
     /// before it, which may have been an example that nobody has seen. Where a program was edited, its last figures stay.
     pub(super) fn forget_others_runs(&mut self) {
         if self.lacks_program() && self.last_good.is_none() {

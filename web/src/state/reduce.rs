@@ -146,7 +146,10 @@ impl Reducible for Lab {
             Action::Sheet(sheet) => lab.sheet = sheet,
             Action::Dialog(dialog) => lab.dialog = dialog,
             Action::Notice(notice) => lab.notice = notice,
-            Action::LinkLeft => lab.notice = None,
+            Action::LinkLeft => {
+                lab.notice = None;
+                lab.leave_link();
+            }
             Action::Theme(theme) => lab.theme = theme,
             Action::OpenExample(title, shared) => {
                 lab.keep(&format!("“{title}” is open."));
