@@ -28,6 +28,7 @@ impl Lab {
         self.opened = Some(Rc::new(self.bench.clone()));
         self.is_newly_opened = true;
         self.position = shared.position;
+        self.waiting.clear();
         self.scope = shared.scope;
         self.moment_at = shared.moment;
         self.settings = shared.settings;
@@ -55,7 +56,6 @@ impl Lab {
         }
     }
 
-    /// A bench that was opened and has never had a program that runs shows no figures: those that are there are of the bench
     /// Remembers the bench that a link replaces, unless that came by a link itself.
     pub(super) fn enter_link(&mut self) {
         if self.before_link.is_none() {
@@ -82,6 +82,7 @@ impl Lab {
         self.opened = opened;
     }
 
+    /// A bench that was opened and has never had a program that runs shows no figures: those that are there are of the bench
     /// before it, which may have been an example that nobody has seen. Where a program was edited, its last figures stay.
     pub(super) fn forget_others_runs(&mut self) {
         if self.lacks_program() && self.last_good.is_none() {

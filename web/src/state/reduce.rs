@@ -68,12 +68,11 @@ impl Reducible for Lab {
                 lab.forget_runs();
             }
             Action::Travel(travel) => {
-                let timeline = lab.timeline();
-                lab.position = timeline.travel(lab.timeline_position(), travel);
+                lab.travel(travel);
                 lab.watched = Watched { after: lab.watched.after, ..Watched::default() };
                 (lab.stopped, lab.asking) = (false, false);
                 // Playing ends at the last stop.
-                lab.playing &= matches!(travel, Travel::Forward) && lab.position != timeline.last();
+                lab.playing &= matches!(travel, Travel::Forward) && lab.position != lab.timeline().last();
             }
             Action::Play(on) => {
                 let timeline = lab.timeline();
@@ -177,6 +176,7 @@ impl Reducible for Lab {
             Action::Ready => lab.is_engine_ready = true,
             Action::Failed(why) => {
                 (lab.looking, lab.running, lab.playing, lab.asking) = (false, false, false, false);
+                lab.waiting.clear();
                 let text = format!("The engine failed: {why}. It starts again with your next step.");
                 lab.notice = Some(Notice { text, is_error: true });
             }
