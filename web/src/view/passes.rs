@@ -200,7 +200,7 @@ fn StageCard(props: &StageProps) -> Html {
     html! {
         <li {class} data-stage={index.to_string()} data-testid={format!("stage-{index}")}>
             { grip(index, &name, *last, on_drag, act) }
-            <input type="checkbox" checked={stage.on} onchange={switch} aria-label={format!("Run {name}")} />
+            <label><input type="checkbox" checked={stage.on} onchange={switch} aria-label={format!("Run {name}")} /></label>
             <button type="button" class="name" title={summary} disabled={!stage.on} aria-current={shown.then_some("step")}
                 onclick={on(act, move || Action::Travel(Travel::StageEnd(index + 1)))}>
                 { &name }
@@ -498,7 +498,8 @@ fn Chooser(ChooserProps { passes, on_edit }: &ChooserProps) -> Html {
                 aria-expanded={open.to_string()} aria-controls="pass-options" aria-autocomplete="list" autocomplete="off"
                 aria-activedescendant={at.filter(|_| *open && !found.is_empty()).map(|at| format!("pass-option-{at}"))}
                 value={(*query).clone()} {oninput} {onkeydown} onfocus={show(&open, true)} onclick={show(&open, true)} onblur={show(&open, false)} />
-            <ul id="pass-options" role="listbox" aria-label="Passes" hidden={!*open}>
+            // Browsers put lists that scroll into the tab order, and this one is hidden once the field has lost the focus.
+            <ul id="pass-options" role="listbox" aria-label="Passes" tabindex="-1" hidden={!*open}>
                 { for found.iter().enumerate().map(|(index, pass)| {
                     let (add, name) = (add.clone(), pass.name.clone());
                     // Before the field loses the focus, which would close the list under the pointer.
@@ -541,7 +542,6 @@ mod tests {
         assert_eq!(names("code dead"), ["dce"]);
         assert_eq!(names(""), ["esrqp", "srqp-s", "dce", "srqp"]);
     }
-}
 
     #[test]
     fn names_come_before_summaries_and_citations() {
@@ -560,3 +560,4 @@ mod tests {
         let names: Vec<String> = matching(&passes, "ptxas").into_iter().map(|pass| pass.name).collect();
         assert_eq!(names, ["@ptxas", "@ptxas-late", "basic", "copy-prop"]);
     }
+}
