@@ -399,14 +399,17 @@ fn use_shortcuts(now: &Now, act: &Callback<Action>) {
                 return;
             }
             let element = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-            let has_arrows = element.is_some_and(|element| {
-                element.closest("input, .canvas, [role=tablist]").is_ok_and(|found| found.is_some())
-            });
+            let is_in = |selector: &str| {
+                let found = element.as_ref().map(|element| element.closest(selector));
+                matches!(found, Some(Ok(Some(_))))
+            };
+            let has_arrows = is_in("input:not([type=checkbox]), .canvas, [role=tablist]");
+            let has_ends = is_in("input[type=range]");
             let action = match event.key().as_str() {
                 "ArrowLeft" if !has_arrows => Action::Travel(Travel::Back),
                 "ArrowRight" if !has_arrows => Action::Travel(Travel::Forward),
-                "Home" if !has_arrows => Action::Travel(Travel::First),
-                "End" if !has_arrows => Action::Travel(Travel::Last),
+                "Home" if !has_ends => Action::Travel(Travel::First),
+                "End" if !has_ends => Action::Travel(Travel::Last),
                 "[" => Action::Travel(Travel::PreviousPass),
                 "]" => Action::Travel(Travel::NextPass),
                 "," => Action::WalkBy(-1),

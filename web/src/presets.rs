@@ -9,6 +9,16 @@ pub const PIPELINE_FIELD: &str = "Add a pipeline, such as copy-prop,dce";
 /// The form of a pipeline.
 pub const PIPELINE_FORM: &str = "Passes and pipelines, separated by commas: copy-prop,ssrqp[cdrnd=relative]";
 
+/// Passes that are for fewer evaluations by threads.
+pub const SAVE_EVALUATIONS: [&str; 8] =
+    ["dce", "gvn-cse", "hoist-common", "late-commoning", "preqp", "azp", "pde", "spec-pre"];
+
+/// Passes that are for fewer loads.
+pub const SAVE_LOADS: [&str; 4] = ["srqp", "esrqp", "ssrqp-s", "ssrqp"];
+
+/// Passes that are for fewer divergent branches.
+pub const AVOID_DIVERGENCE: [&str; 1] = ["if-convert"];
+
 #[cfg(test)]
 mod tests {
     use std::fs;

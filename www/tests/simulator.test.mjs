@@ -85,7 +85,7 @@ test("an input has a slider for how often it is true", async (t) => {
   await page.getByTestId("open-examples").click();
   await page.getByTestId("example-detour.wir").click();
   await page.getByTestId("slider-long-true").waitFor();
-  await page.getByTestId("block-slow").waitFor();
+  await page.getByTestId("block-round").waitFor();
   await settled(() => figure(page, "cycles"));
   const [, never] = await slide(page, "long-true", "Home", "cycles");
   const [, always] = await slide(page, "long-true", "End", "cycles");

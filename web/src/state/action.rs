@@ -73,7 +73,7 @@ pub enum Action {
     Dialog(Option<Dialog>),
     /// Something is to be told, or was read.
     Notice(Option<Notice>),
-    /// The address has no link any more: what was told of one is out of date.
+    /// The address has no link any more: the bench before it comes back.
     LinkLeft,
     /// The colours change.
     Theme(Theme),

@@ -54,6 +54,9 @@ impl Lab {
                 }
                 let view = Rc::new(*view);
                 self.view = Some(view.clone());
+                if is_last {
+                    self.make_waiting_moves();
+                }
                 if self.lacks_program() {
                     self.forget_others_runs();
                 } else {
@@ -114,6 +117,7 @@ impl Lab {
             Response::Link(Ok(link)) => self.dialog = Some(Dialog::Share(link)),
             Response::Link(Err(why)) => self.notice = Some(Notice { text: why, is_error: true }),
             Response::Opened(Ok(shared)) => {
+                self.enter_link();
                 self.keep("The link is open.");
                 self.load(*shared);
                 // What was told of another one is out of date.
@@ -121,6 +125,7 @@ impl Lab {
             }
             Response::Opened(Err(why)) => {
                 let text = format!("This link could not be opened: {why}. Showing an example instead.");
+                self.enter_link();
                 self.keep("An example is open.");
                 self.load(examples::first());
                 self.notice = Some(Notice { text, is_error: true });

@@ -11,6 +11,7 @@ use super::answers::{Answered, Counted};
 use super::choices::{Dialog, Notice, Results, Selection, Sheet, Tab, Theme, Watched};
 use super::launches::Launches;
 use super::map::HeatMap;
+use super::timeline::Travel;
 use super::trials::Trials;
 use crate::examples;
 
@@ -21,6 +22,8 @@ pub struct Lab {
     pub bench: Bench,
     /// Position of the transport, as requested; the view says the one reached.
     pub position: Position,
+    /// Moves of the transport that wait for the first answer about this bench, which tells the stops.
+    pub waiting: Vec<Travel>,
     /// Scope of the diff as a person chose it; none follows the change.
     pub scope: Option<Scope>,
     /// The moment of an inspection that is shown; none is the usual one.
@@ -103,6 +106,8 @@ pub struct Lab {
     pub opened: Option<Rc<Bench>>,
     /// Benches that examples have replaced, where they were more than another example; the last one at the end.
     pub kept: Rc<Vec<Shared>>,
+    /// The bench that the first of the links in the address replaced, and that bench as it had been opened.
+    pub before_link: Option<Rc<(Shared, Option<Rc<Bench>>)>>,
     /// Notice about it, until it is closed.
     pub kept_notice: Option<String>,
     /// Light, dark, or as the system says.
@@ -115,6 +120,7 @@ impl Lab {
         let mut lab = Lab {
             bench: Bench::default(),
             position: Position::END,
+            waiting: Vec::new(),
             scope: None,
             moment_at: None,
             choices: BTreeMap::new(),
@@ -156,6 +162,7 @@ impl Lab {
             notice: None,
             opened: None,
             kept: Rc::default(),
+            before_link: None,
             kept_notice: None,
             theme: Theme::System,
         };

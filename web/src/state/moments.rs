@@ -76,6 +76,23 @@ impl Lab {
         }
     }
 
+    /// Moves the transport, or lets the move wait until the engine has told the stops of this bench.
+    pub(super) fn travel(&mut self, travel: Travel) {
+        let knows_stops = self.answered.as_ref().map_or(self.view.is_some(), |look| look.bench == self.bench);
+        if knows_stops {
+            self.position = self.timeline().travel(self.timeline_position(), travel);
+        } else {
+            self.waiting.push(travel);
+        }
+    }
+
+    /// Makes the moves that have waited.
+    pub(super) fn make_waiting_moves(&mut self) {
+        for travel in std::mem::take(&mut self.waiting) {
+            self.travel(travel);
+        }
+    }
+
     /// Goes to another moment by hand.
     pub(super) fn go_to_moment(&mut self, moment: impl FnOnce(usize) -> usize) {
         if let Some((at, _)) = self.moment() {

@@ -28,6 +28,7 @@ impl Lab {
         self.opened = Some(Rc::new(self.bench.clone()));
         self.is_newly_opened = true;
         self.position = shared.position;
+        self.waiting.clear();
         self.scope = shared.scope;
         self.moment_at = shared.moment;
         self.settings = shared.settings;
@@ -53,6 +54,32 @@ impl Lab {
         if !self.kept.is_empty() {
             self.kept_notice = Some(format!("{what} Your own program and passes are kept."));
         }
+    }
+
+    /// Remembers the bench that a link replaces, unless that came by a link itself.
+    pub(super) fn enter_link(&mut self) {
+        if self.before_link.is_none() {
+            self.before_link = Some(Rc::new((self.shared(), self.opened.clone())));
+        }
+    }
+
+    /// Brings back the bench before the links, and keeps what a person has made of the last one.
+    pub(super) fn leave_link(&mut self) {
+        let Some(before) = self.before_link.take() else { return };
+        let (shared, opened) = (*before).clone();
+        // It has been kept while the links were open, and is there again.
+        if opened.as_deref() != Some(&shared.bench) {
+            let kept = Rc::make_mut(&mut self.kept);
+            if let Some(place) = kept.iter().rposition(|kept| *kept == shared) {
+                kept.remove(place);
+            }
+        }
+        self.kept_notice = None;
+        if self.bench != shared.bench {
+            self.keep("You are back from the link.");
+        }
+        self.load(shared);
+        self.opened = opened;
     }
 
     /// A bench that was opened and has never had a program that runs shows no figures: those that are there are of the bench

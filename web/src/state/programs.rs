@@ -30,6 +30,12 @@ impl Lab {
         self.lacks_program() && self.view.as_ref().is_some_and(errors)
     }
 
+    /// The pass that led to the position; empty at the source.
+    pub fn pass_here(&self) -> &str {
+        let stage = self.view.as_ref().and_then(|view| view.position.stage.checked_sub(1));
+        stage.and_then(|stage| self.bench.pipeline.get(stage)).map_or("", |stage| &stage.pass)
+    }
+
     /// The view to draw, and whether it shows the program as it was before it had mistakes.
     pub fn drawn(&self) -> (Rc<View>, bool) {
         match &self.last_good {

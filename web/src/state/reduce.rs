@@ -69,12 +69,11 @@ impl Reducible for Lab {
                 lab.forget_runs();
             }
             Action::Travel(travel) => {
-                let timeline = lab.timeline();
-                lab.position = timeline.travel(lab.timeline_position(), travel);
+                lab.travel(travel);
                 lab.watched = Watched { after: lab.watched.after, ..Watched::default() };
                 (lab.stopped, lab.asking) = (false, false);
                 // Playing ends at the last stop.
-                lab.playing &= matches!(travel, Travel::Forward) && lab.position != timeline.last();
+                lab.playing &= matches!(travel, Travel::Forward) && lab.position != lab.timeline().last();
             }
             Action::Play(on) => {
                 let timeline = lab.timeline();
@@ -153,7 +152,10 @@ impl Reducible for Lab {
             Action::Sheet(sheet) => lab.sheet = sheet,
             Action::Dialog(dialog) => lab.dialog = dialog,
             Action::Notice(notice) => lab.notice = notice,
-            Action::LinkLeft => lab.notice = None,
+            Action::LinkLeft => {
+                lab.notice = None;
+                lab.leave_link();
+            }
             Action::Theme(theme) => lab.theme = theme,
             Action::OpenExample(title, shared) => {
                 lab.keep(&format!("“{title}” is open."));
@@ -181,6 +183,7 @@ impl Reducible for Lab {
             Action::Ready => lab.is_engine_ready = true,
             Action::Failed(why) => {
                 (lab.looking, lab.running, lab.playing, lab.asking) = (false, false, false, false);
+                lab.waiting.clear();
                 let text = format!("The engine failed: {why}. It restarts at your next action.");
                 lab.notice = Some(Notice { text, is_error: true });
             }

@@ -105,6 +105,35 @@ fn a_step_into_a_pass_that_is_not_known_yet_stands_at_its_first_rewrite() {
 }
 
 #[test]
+fn a_step_before_the_first_answer_waits_for_it() {
+    let mut lab = Lab::new();
+    lab.bench.pipeline = pipeline(&[("copy-prop", true)]);
+    let lab = Rc::new(lab).reduce(Action::Travel(Travel::Back));
+    assert_eq!(lab.position, Position::END);
+    let (question, view) = (Request::Look(lab.look()), View { position: at(1, 4), ..view(&[4]) });
+    let lab = lab.reduce(Action::Answered(Box::new(question), Response::View(Box::new(view))));
+    assert_eq!(lab.position, at(1, 3));
+    assert!(lab.looking && lab.waiting.is_empty());
+}
+
+#[test]
+fn leaving_links_brings_back_the_bench_before_them() {
+    let bench = |source: &str| Bench { source: source.to_owned(), ..Bench::default() };
+    let open = |lab: Rc<Lab>, source: &str| {
+        let shared = Shared { bench: bench(source), ..Shared::default() };
+        lab.reduce(Action::Answered(Box::new(Request::Open(String::new())), Response::Opened(Ok(Box::new(shared)))))
+    };
+    let own = Rc::new(Lab::new()).reduce(Action::EditSource("own".to_owned()));
+    let lab = open(open(own, "one"), "two").reduce(Action::LinkLeft);
+    assert_eq!((lab.bench.source.as_str(), lab.kept.len()), ("own", 0));
+    // What was written over a link is kept, and without a link nothing is left.
+    let lab = open(lab, "three").reduce(Action::EditSource("four".to_owned())).reduce(Action::LinkLeft);
+    assert_eq!((lab.bench.source.as_str(), lab.kept.len()), ("own", 1));
+    assert!(lab.kept_notice.is_some());
+    assert_eq!(lab.clone().reduce(Action::LinkLeft), lab);
+}
+
+#[test]
 fn an_answer_that_comes_late_does_not_move_the_transport() {
     let mut lab = Lab::new();
     lab.bench.pipeline = pipeline(&[("copy-prop", true)]);

@@ -44,7 +44,7 @@ pub fn Blocks(PaneProps { lab, act }: &PaneProps) -> Html {
                 <tbody>
                     { for rows.iter().map(|row| {
                         let select = select(act, row.name, None);
-                        block_row(row.name, &figure, (row.before, row.after), lab.is_selected(row.name), select)
+                        block_row(row.name, (&figure, lab.pass_here()), (row.before, row.after), lab.is_selected(row.name), select)
                     }) }
                 </tbody>
             </table>
@@ -57,12 +57,12 @@ pub fn Blocks(PaneProps { lab, act }: &PaneProps) -> Html {
                             { for paired_insts(row.name, before, after, lab).into_iter().map(|pair| {
                                 let is_exact = pair.inst.is_some() && selected.is_some_and(|selection| selection.inst == pair.inst);
                                 let select = select(act, row.name, pair.inst);
-                                block_row(pair.text, &figure, (pair.before, pair.after), is_exact, select)
+                                block_row(pair.text, (&figure, lab.pass_here()), (pair.before, pair.after), is_exact, select)
                             }) }
                         </tbody>
                     </table>
                     <h4><code>{ row.name }</code>{ ", all figures" }</h4>
-                    { figures(row.before, row.after, "block-figures") }
+                    { figures(row.before, row.after, lab.pass_here(), "block-figures") }
                 </section>
             } else {
                 <p class="note hint">{ "Select a block, here or in any pane, to see its instructions and all of its figures." }</p>
@@ -78,7 +78,7 @@ fn select(act: &Callback<Action>, block: &str, inst: Option<u32>) -> Callback<ye
 
 fn block_row(
     name: &str,
-    figure: &Figure,
+    (figure, pass): (&Figure, &str),
     (before, after): (Option<&Counts>, Option<&Counts>),
     is_selected: bool,
     onclick: Callback<yew::MouseEvent>,
@@ -88,7 +88,7 @@ fn block_row(
             <th scope="row">
                 <button type="button" {onclick} aria-pressed={is_selected.to_string()} title={name.to_owned()}><code>{ name }</code></button>
             </th>
-            { figure.cells(before, after) }
+            { figure.cells(before, after, pass) }
         </tr>
     }
 }

@@ -85,8 +85,6 @@ fn sheets(inspected: &[InspectedPass], shown: Option<&str>, act: &Callback<Actio
             let next = match event.key().as_str() {
                 "ArrowLeft" => (at + all.len() - 1) % all.len(),
                 "ArrowRight" => (at + 1) % all.len(),
-                "Home" => 0,
-                "End" => all.len() - 1,
                 _ => return,
             };
             event.prevent_default();

@@ -1,7 +1,7 @@
 //! Dialogs over the page: the gallery, help, the comparison of pipelines, and the link.
 
 use gloo::utils::window;
-use warpscope_engine::message::Printed;
+use warpscope_engine::message::{Language, Printed};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_node_ref, use_state};
@@ -29,7 +29,9 @@ pub fn Dialogs(PaneProps { lab, act }: &PaneProps) -> Html {
         }
         Some(Dialog::Compare) => ("Compare", html! { <Compare lab={lab.clone()} act={act.clone()} /> }),
         Some(Dialog::Share(link)) => {
-            ("Share", html! { <Link link={link.clone()} source={lab.bench.source.clone()} act={act.clone()} /> })
+            let language = lab.view.as_ref().map_or(Language::Wir, |view| view.language);
+            let (source, launch) = (lab.bench.source.clone(), lab.bench.launch.clone());
+            ("Share", html! { <Link link={link.clone()} {source} {language} {launch} act={act.clone()} /> })
         }
         Some(Dialog::Ptx(printed)) => ("Save as PTX", as_ptx(printed.as_deref(), act)),
     };
@@ -134,12 +136,15 @@ fn Gallery(GalleryProps { act }: &GalleryProps) -> Html {
 struct LinkProps {
     link: String,
     source: String,
+    language: Language,
+    /// A launch beside the program; empty if the program's own text has it, or none.
+    launch: String,
     act: Callback<Action>,
 }
 
 /// The link, already selected, with a button that copies it.
 #[component]
-fn Link(LinkProps { link, source, act }: &LinkProps) -> Html {
+fn Link(LinkProps { link, source, language, launch, act }: &LinkProps) -> Html {
     let copied = use_state(|| false);
     if link.is_empty() {
         return html! { <p role="status">{ "Making the link…" }</p> };
@@ -164,7 +169,8 @@ fn Link(LinkProps { link, source, act }: &LinkProps) -> Html {
             });
         })
     };
-    let file = format!("data:text/plain;charset=utf-8,{}", js_sys::encode_uri_component(source));
+    // The command line reads the format from the name, and a launch beside a program from a file of its own.
+    let name = if *language == Language::Ptx { "program.ptx" } else { "program.wir" };
     html! {
         <div class="link">
             <p>{ "This link restores the program, passes, position and run settings." }</p>
@@ -180,7 +186,11 @@ fn Link(LinkProps { link, source, act }: &LinkProps) -> Html {
                 <button type="button" class="plain primary" onclick={copy} data-testid="copy-link">
                     { if *copied { "Copied" } else { "Copy link" } }
                 </button>
-                <a class="plain" download="program.wir" href={file}>{ "Save the program" }</a>
+                <a class="plain" download={name} href={file(source)} data-testid="save-program">{ "Save the program" }</a>
+                if !launch.is_empty() {
+                    <a class="plain" download="program.launch.wir" href={file(launch)} data-testid="save-launch"
+                        title={format!("warpscope sim {name} --launch program.launch.wir")}>{ "Save its launch" }</a>
+                }
                 <button type="button" class="plain" onclick={on(act, || Action::Dialog(Some(Dialog::Ptx(None))))} data-testid="save-ptx">
                     { "Save as PTX" }
                 </button>
@@ -189,6 +199,11 @@ fn Link(LinkProps { link, source, act }: &LinkProps) -> Html {
             if let Some(advice) = link_advice(link.len()) { <p class="advice">{ advice }</p> }
         </div>
     }
+}
+
+/// The address of a file that holds this text.
+fn file(text: &str) -> String {
+    format!("data:text/plain;charset=utf-8,{}", js_sys::encode_uri_component(text))
 }
 
 /// The program that is shown, as PTX. Loads that must not fault are named before it is saved.
@@ -206,7 +221,7 @@ fn as_ptx(printed: Option<&Printed>, act: &Callback<Action>) -> Html {
             </div>
         };
     }
-    let file = format!("data:text/plain;charset=utf-8,{}", js_sys::encode_uri_component(text));
+    let file = file(text);
     let save = |label: &'static str, class: &'static str| {
         html! { <a class={class.to_owned()} download="program.ptx" href={file.clone()} data-testid="download-ptx">{ label }</a> }
     };

@@ -4,6 +4,7 @@ use warpscope_engine::message::Counts;
 use yew::{Html, html};
 
 use super::thousands;
+use crate::presets;
 
 /// A number that counts give.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,7 +33,7 @@ pub enum Figure {
     Idle(String),
 }
 
-/// A relative change that would be shown as 0.0 %.
+/// A change that would be shown as 0.0 % or 0.0 pp.
 const SMALLEST_CHANGE: f64 = 0.000_5;
 
 impl Figure {
@@ -112,28 +113,43 @@ impl Figure {
         }
     }
 
-    fn more_is_better(&self) -> bool {
+    /// Whether it is a share, of which more is better.
+    fn is_rate(&self) -> bool {
         matches!(self, Figure::SimtEfficiency | Figure::CacheHits)
     }
 
-    /// Three cells: before, after, and by how much they differ.
-    pub fn cells(&self, before: Option<&Counts>, after: Option<&Counts>) -> Html {
+    /// Whether its change says how good `pass` was: cycles for every pass, and what the pass is for.
+    fn is_purpose_of(&self, pass: &str) -> bool {
+        match self {
+            Figure::Cycles => true,
+            Figure::ThreadInstructions => presets::SAVE_EVALUATIONS.contains(&pass),
+            Figure::Loads(_) => presets::SAVE_LOADS.contains(&pass),
+            Figure::SimtEfficiency | Figure::DivergentBranches => presets::AVOID_DIVERGENCE.contains(&pass),
+            _ => false,
+        }
+    }
+
+    /// The change from one value to another: rates change by points, counts by a share.
+    fn change(&self, old: f64, new: f64) -> String {
+        let change = if self.is_rate() { new - old } else { new / old - 1.0 };
+        let unit = if self.is_rate() { "pp" } else { "%" };
+        match change {
+            _ if old == new => "=".to_owned(),
+            _ if change.is_infinite() => "new".to_owned(),
+            change if change.abs() < SMALLEST_CHANGE => "≈".to_owned(),
+            change => format!("{:+.1} {unit}", change * 100.0).replace('-', "−"),
+        }
+    }
+
+    /// Three cells: before, after, and by how much they differ, in colour if that is what `pass` is for.
+    pub fn cells(&self, before: Option<&Counts>, after: Option<&Counts>, pass: &str) -> Html {
         let (old, new) = (before.and_then(|counts| self.of(counts)), after.and_then(|counts| self.of(counts)));
-        let (class, change) = match (old, new) {
-            (Some(old), Some(new)) if old > 0.0 && (new / old - 1.0).abs() < SMALLEST_CHANGE && old != new => {
-                ("change", "≈".to_owned())
+        let change = old.zip(new).map(|(old, new)| self.change(old, new)).unwrap_or_default();
+        let class = match old.zip(new) {
+            Some((old, new)) if self.is_purpose_of(pass) && old != new && change != "≈" => {
+                if (new > old) == self.is_rate() { "change good" } else { "change bad" }
             }
-            (Some(old), Some(new)) if old != new => {
-                let is_better = (new > old) == self.more_is_better();
-                let text = if old == 0.0 {
-                    "new".to_owned()
-                } else {
-                    format!("{:+.1} %", (new / old - 1.0) * 100.0).replace('-', "−")
-                };
-                (if is_better { "change good" } else { "change bad" }, text)
-            }
-            (Some(_), Some(_)) => ("change", "=".to_owned()),
-            _ => ("change", String::new()),
+            _ => "change",
         };
         html! { <><td>{ self.show(old) }</td><td>{ self.show(new) }</td><td {class}>{ change }</td></> }
     }
@@ -154,7 +170,7 @@ pub fn table_head(what: &str) -> Html {
 }
 
 /// All figures and the issues by active lanes.
-pub fn figures(before: Option<&Counts>, after: Option<&Counts>, test: &'static str) -> Html {
+pub fn figures(before: Option<&Counts>, after: Option<&Counts>, pass: &str, test: &'static str) -> Html {
     let all = Figure::all([before, after].into_iter().flatten());
     html! {
         <>
@@ -167,7 +183,7 @@ pub fn figures(before: Option<&Counts>, after: Option<&Counts>, test: &'static s
                         html! {
                             <tr data-testid={format!("{}-{id}", test.trim_end_matches('s'))}>
                                 <th scope="row">{ name }</th>
-                                { figure.cells(before, after) }
+                                { figure.cells(before, after, pass) }
                             </tr>
                         }
                     }) }
@@ -216,5 +232,27 @@ fn occupancy(before: Option<&Counts>, after: Option<&Counts>) -> Html {
             { bars(after, "after") }
             <p class="axis" aria-hidden="true"><span>{ "1" }</span><span>{ lanes }</span></p>
         </figure>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_change_by_points_and_counts_by_shares() {
+        assert_eq!(Figure::SimtEfficiency.change(0.733, 0.715), "−1.8 pp");
+        assert_eq!(Figure::CacheHits.change(0.0, 0.5), "+50.0 pp");
+        assert_eq!(Figure::CacheHits.change(0.5, 0.500_1), "≈");
+        assert_eq!(Figure::Cycles.change(200.0, 150.0), "−25.0 %");
+        assert_eq!(Figure::BankConflicts.change(0.0, 3.0), "new");
+        assert_eq!(Figure::BankConflicts.change(0.0, 0.0), "=");
+    }
+
+    #[test]
+    fn only_the_purpose_of_a_pass_is_judged() {
+        let loads = Figure::Loads("global".to_owned());
+        assert!(Figure::Cycles.is_purpose_of("sink") && loads.is_purpose_of("ssrqp"));
+        assert!(!loads.is_purpose_of("dce") && !Figure::SimtEfficiency.is_purpose_of("ssrqp"));
     }
 }

@@ -1,7 +1,7 @@
 //! Lanes: the masks of the warps at one issue, and the groups of the warp that issues next.
 
 use warpscope_engine::message::{Moment, WarpState};
-use yew::{Callback, Html, InputEvent, component, html};
+use yew::{Callback, Html, InputEvent, classes, component, html};
 
 use super::change::with_code;
 use super::icons::Icon;
@@ -48,7 +48,7 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
     };
     let (icon, name) = if watched.playing { (Icon::Pause, "Pause the warps") } else { (Icon::Play, "Run the warps") };
     html! {
-        <div class="part lanes" role="group" aria-labelledby="lanes-title">
+        <div class={classes!("part", "lanes", lab.lacks_program().then_some("old"))} role="group" aria-labelledby="lanes-title">
             <h3 id="lanes-title">
                 { "Lanes" }
                 <span class="note" role="status" data-testid="moment">

@@ -201,7 +201,7 @@ fn StageCard(props: &StageProps) -> Html {
     html! {
         <li {class} data-stage={index.to_string()} data-testid={format!("stage-{index}")}>
             { grip(index, &name, *last, on_drag, act) }
-            <input type="checkbox" checked={stage.on} onchange={switch} aria-label={format!("Run {name}")} />
+            <label><input type="checkbox" checked={stage.on} onchange={switch} aria-label={format!("Run {name}")} /></label>
             <button type="button" class="name" title={without_marks(&summary)} disabled={!stage.on} aria-current={shown.then_some("step")}
                 onclick={on(act, move || Action::Travel(Travel::StageEnd(index + 1)))}>
                 { &name }
@@ -408,21 +408,28 @@ struct ChooserProps {
     on_edit: Callback<PipelineEdit>,
 }
 
-/// The passes that all words of `query` are about: first the one of that name, then those whose names begin with it.
+/// The passes that all words of `query` are about, names first: the whole name, its beginning, its parts; then summaries,
+/// and citations last.
 fn matching(passes: &[PassInfo], query: &str) -> Vec<PassInfo> {
     let query = query.trim().to_lowercase();
-    let is_meant = |pass: &&PassInfo| {
-        let text = format!("{} {} {}", pass.name, pass.summary, pass.paper).to_lowercase();
-        query.split_whitespace().all(|word| text.contains(word))
+    let rank = |pass: &PassInfo| {
+        // Nobody types the sign of a pipeline.
+        let name = pass.name.trim_start_matches('@').to_lowercase();
+        let has_words = |text: &str| query.split_whitespace().all(|word| text.contains(word));
+        let summary = format!("{} {}", pass.name, pass.summary).to_lowercase();
+        let paper = format!("{summary} {}", pass.paper.to_lowercase());
+        let meant = [
+            query.is_empty() || name == query.trim_start_matches('@'),
+            name.starts_with(query.trim_start_matches('@')),
+            has_words(&pass.name.to_lowercase()),
+            has_words(&summary),
+            has_words(&paper),
+        ];
+        meant.iter().position(|&is_meant| is_meant)
     };
-    let distance = |pass: &PassInfo| match pass.name.strip_prefix(&query) {
-        _ if query.is_empty() => 0,
-        Some("") => 0,
-        Some(_) => 1,
-        None => 2,
-    };
-    let found: Vec<&PassInfo> = passes.iter().filter(is_meant).collect();
-    (0..=2).flat_map(|rank| found.iter().filter(move |pass| distance(pass) == rank)).map(|&pass| pass.clone()).collect()
+    let mut found: Vec<(usize, &PassInfo)> = passes.iter().filter_map(|pass| Some((rank(pass)?, pass))).collect();
+    found.sort_by_key(|&(rank, _)| rank);
+    found.into_iter().map(|(_, pass)| pass.clone()).collect()
 }
 
 /// The search field under the list: type a part of a name or of what a pass does, choose, and it is at the end.
@@ -492,7 +499,8 @@ fn Chooser(ChooserProps { passes, on_edit }: &ChooserProps) -> Html {
                 aria-expanded={open.to_string()} aria-controls="pass-options" aria-autocomplete="list" autocomplete="off"
                 aria-activedescendant={at.filter(|_| *open && !found.is_empty()).map(|at| format!("pass-option-{at}"))}
                 value={(*query).clone()} {oninput} {onkeydown} onfocus={show(&open, true)} onclick={show(&open, true)} onblur={show(&open, false)} />
-            <ul id="pass-options" role="listbox" aria-label="Passes" hidden={!*open}>
+            // Browsers put lists that scroll into the tab order, and this one is hidden once the field has lost the focus.
+            <ul id="pass-options" role="listbox" aria-label="Passes" tabindex="-1" hidden={!*open}>
                 { for found.iter().enumerate().map(|(index, pass)| {
                     let (add, name) = (add.clone(), pass.name.clone());
                     // Before the field loses the focus, which would close the list under the pointer.
@@ -534,5 +542,23 @@ mod tests {
         assert_eq!(names(" SRQP "), ["srqp", "srqp-s", "esrqp"]);
         assert_eq!(names("code dead"), ["dce"]);
         assert_eq!(names(""), ["esrqp", "srqp-s", "dce", "srqp"]);
+    }
+
+    #[test]
+    fn names_come_before_summaries_and_citations() {
+        let pass = |name: &str, summary: &str, paper: &str| PassInfo {
+            name: name.to_owned(),
+            summary: summary.to_owned(),
+            paper: paper.to_owned(),
+            ..PassInfo::default()
+        };
+        let passes = [
+            pass("copy-prop", "copies", "ptxas page, OriCopyProp"),
+            pass("basic", "as ptxas does", ""),
+            pass("@ptxas-late", "", ""),
+            pass("@ptxas", "", ""),
+        ];
+        let names: Vec<String> = matching(&passes, "ptxas").into_iter().map(|pass| pass.name).collect();
+        assert_eq!(names, ["@ptxas", "@ptxas-late", "basic", "copy-prop"]);
     }
 }

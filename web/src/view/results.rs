@@ -1,7 +1,7 @@
 //! Results of the two runs, side by side: of the whole launch, and by block; and how often registers are zero.
 
 use warpscope_engine::message::Run;
-use yew::{Html, component, html};
+use yew::{Html, classes, component, html};
 
 use super::blocks::Blocks;
 use super::change::with_code;
@@ -29,7 +29,7 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
         }
     };
     html! {
-        <div class={if stale { "part results stale" } else { "part results" }} role="group" aria-labelledby="results-title">
+        <div class={classes!("part", "results", stale.then_some("stale"), lab.lacks_program().then_some("old"))} role="group" aria-labelledby="results-title">
             <h3 id="results-title">
                 { "Results" }{ if is_outdated { outdated(sides) } else { verdict(sides) } }
                 <fieldset class="segments" data-testid="results-by"><legend class="hidden">{ "Results of" }</legend>
@@ -47,7 +47,7 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
                             { before.ok().map(unreached).unwrap_or_default() }
                             if before.is_ok() || after.is_ok() {
                                 { match lab.results {
-                                    Shown::All => figures(before.ok().map(|run| &run.total), after.ok().map(|run| &run.total), "figures"),
+                                    Shown::All => figures(before.ok().map(|run| &run.total), after.ok().map(|run| &run.total), lab.pass_here(), "figures"),
                                     Shown::Blocks => html! { <Blocks lab={lab.clone()} act={act.clone()} /> },
                                     Shown::Zeros => html! { <Zeros lab={lab.clone()} act={act.clone()} /> },
                                 } }

@@ -127,7 +127,8 @@ fn machine(lab: &Snapshot, act: &Callback<Action>) -> Html {
 /// A slider for everything that the launch makes random.
 #[component]
 fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
-    let sources = lab.view.as_ref().map(|view| view.sources.clone()).unwrap_or_default();
+    // While the program has mistakes: the inputs before them, as what the faulty line reads seems to be unused.
+    let sources = lab.drawn().0.sources.clone();
     let Settings { grid, block, fuel, ref sets, ref words, .. } = lab.settings;
     let is_set =
         !sets.is_empty() || words.keys().any(|name| !is_of_machine(name)) || grid.or(block).is_some() || fuel.is_some();
@@ -218,7 +219,8 @@ fn value_source(source: &ValueSource, lab: &Lab, act: &Callback<Action>) -> Html
         <div class="value-source">
             <p><code>{ &source.name }</code><span class="note">{ &source.what }</span></p>
             { slider(["True probability", "P(true)"], "true", source.truth, false) }
-            { slider(["Zero probability", "P(zero)"], "zero", source.zero, false) }
+            // A truth value is zero where it is not true.
+            { slider(["Zero probability", "P(zero)"], "zero", source.zero.filter(|_| source.truth.is_none()), false) }
             { slider(["Divergence"; 2], "coherence", source.coherence, true) }
         </div>
     }

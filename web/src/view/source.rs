@@ -68,7 +68,7 @@ pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
                     on_change={act.reform(Action::EditLaunch)} on_line={Callback::noop()}
                 />
             </div>
-            { mistakes(lab.view.is_some(), &view.diagnostics, &on_place) }
+            { mistakes(lab, &view.diagnostics, &on_place) }
         </section>
     }
 }
@@ -84,7 +84,7 @@ fn tabs(shown: Tab, act: &Callback<Action>) -> Html {
     let onkeydown = {
         let act = act.clone();
         Callback::from(move |event: KeyboardEvent| {
-            if ["ArrowLeft", "ArrowRight", "Home", "End"].contains(&event.key().as_str()) {
+            if ["ArrowLeft", "ArrowRight"].contains(&event.key().as_str()) {
                 event.prevent_default();
                 // Of the tab that has the focus; which one is shown may not be drawn yet.
                 let is_source = crate::dom::id(&event).as_deref() == Some(tab_id(Tab::Source));
@@ -110,10 +110,11 @@ fn tabs(shown: Tab, act: &Callback<Action>) -> Html {
 }
 
 /// The list under the editor. It is always there for screen readers, which announce a change of its summary.
-fn mistakes(is_read: bool, diagnostics: &[Diagnostic], on_place: &Callback<(Tab, usize)>) -> Html {
+fn mistakes(lab: &Lab, diagnostics: &[Diagnostic], on_place: &Callback<(Tab, usize)>) -> Html {
     let errors = diagnostics.iter().filter(|diagnostic| !diagnostic.is_warning).count();
     let summary = match (errors, diagnostics.len() - errors) {
-        (0, 0) if !is_read => "Reading…".to_owned(),
+        (0, 0) if lab.view.is_none() => "Reading…".to_owned(),
+        (0, 0) if lab.lacks_program() => "No kernel".to_owned(),
         (0, 0) => "No errors".to_owned(),
         (0, warnings) => count(warnings, "warning"),
         (errors, 0) => count(errors, "error"),

@@ -26,11 +26,13 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
     let pass =
         |stage: usize| lab.bench.pipeline.get(stage.wrapping_sub(1)).map_or("source", |stage| stage.pass.as_str());
     let place_of = |stop: Position| {
-        let rewrites = view.stages.get(stop.stage.wrapping_sub(1)).map_or(0, |result| result.rewrites);
-        match (stop.stage, rewrites) {
-            (0, _) => "Source".to_owned(),
-            (stage, 0) => format!("{}: no change", pass(stage)),
-            (stage, rewrites) => {
+        let result = view.stages.get(stop.stage.wrapping_sub(1));
+        let refused = result.and_then(|result| result.refused.as_ref());
+        match (stop.stage, refused, result.map_or(0, |result| result.rewrites)) {
+            (0, ..) => "Source".to_owned(),
+            (stage, Some(why), _) => format!("{}: {}", pass(stage), super::change::without_marks(why)),
+            (stage, None, 0) => format!("{}: no change", pass(stage)),
+            (stage, None, rewrites) => {
                 let before = if view.is_before_change && stop == view.position { "before " } else { "" };
                 format!("{}: {before}change {} of {rewrites}", pass(stage), stop.step)
             }
@@ -53,7 +55,7 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
     let playing = lab.playing;
     let (icon, name) = if playing { (Icon::Pause, "Pause") } else { (Icon::Play, "Play") };
     let answered = view.remark.as_ref().filter(|_| view.position.stage > 0 && !is_old).map(|remark| &remark.message);
-    // The sentence of another change is worse than none while the engine answers.
+    // The answer may be about another stop: before the engine has answered, and where a pass could not run.
     let sentence = answered.filter(|_| view.position == stop);
     // A screen reader says each change once, when all of it is known.
     let spoken = match (lacking, answered) {
@@ -91,7 +93,7 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
             <p class="hidden" role="status" data-testid="spoken">{ spoken }</p>
             <p class="place" data-testid="place">
                 if let Some(why) = lacking {
-                    <b aria-hidden="true">{ "–" }</b><span class="lacking">{ why }</span>
+                    <b aria-hidden="true">{ "–" }</b><span class={if lab.has_mistakes() { "lacking bad" } else { "lacking" }}>{ why }</span>
                 } else {
                     <b>{ format!("{at} / {last}") }</b><span>{ &place }</span>
                 }

@@ -1,5 +1,6 @@
 //! At which scale the graph is drawn while nobody has zoomed: whole, never magnified, and calm. It is fitted anew for
-//! another program and another size of the pane; from step to step the scale stays, unless the graph has outgrown it.
+//! another program, other passes and another size of the pane; from step to step the scale stays, unless the graph has
+//! outgrown it.
 
 use std::rc::Rc;
 
@@ -28,7 +29,7 @@ impl Fitted {
     /// The scale for a drawing of this size in a pane of this size. `of` is the question that the drawing answers.
     pub fn scale(&mut self, of: Option<&Rc<Look>>, drawing: Size, pane: Size) -> f64 {
         let new = whole(drawing, pane);
-        let is_kept = self.pane == pane && same_program(self.of.as_ref(), of);
+        let is_kept = self.pane == pane && have_same_stops(self.of.as_ref(), of);
         self.scale = if is_kept { self.scale.min(new) } else { new };
         (self.of, self.pane) = (of.cloned(), pane);
         self.scale
@@ -50,9 +51,10 @@ fn ratio(drawing: Size, pane: Size) -> f64 {
     if pane.0 > 0.0 && pane.1 > 0.0 { (pane.0 / drawing.0).min(pane.1 / drawing.1) } else { 1.0 }
 }
 
-fn same_program(before: Option<&Rc<Look>>, now: Option<&Rc<Look>>) -> bool {
+/// Whether both questions are about stops of one kernel under one pipeline.
+fn have_same_stops(before: Option<&Rc<Look>>, now: Option<&Rc<Look>>) -> bool {
     let (Some(before), Some(now)) = (before, now) else { return before.is_none() && now.is_none() };
-    Rc::ptr_eq(before, now) || (before.bench.source == now.bench.source && before.bench.kernel == now.bench.kernel)
+    Rc::ptr_eq(before, now) || before.bench == now.bench
 }
 
 #[cfg(test)]
@@ -88,6 +90,17 @@ mod tests {
         assert_eq!(fitted.scale(Some(&look("b")), (500.0, 500.0), PANE), 0.8);
         assert_eq!(fitted.scale(Some(&look("b")), (500.0, 500.0), (800.0, 400.0)), 0.8);
         assert_eq!(fitted.scale(Some(&look("b")), (500.0, 500.0), (250.0, 500.0)), 0.5);
+    }
+
+    #[test]
+    fn other_passes_fit_the_graph_anew() {
+        let mut fitted = Fitted::default();
+        let few = look("a");
+        let mut many = (*few).clone();
+        many.bench.pipeline.push(Default::default());
+        assert_eq!(fitted.scale(Some(&few), (500.0, 500.0), PANE), 0.8);
+        assert_eq!(fitted.scale(Some(&Rc::new(many)), (800.0, 500.0), PANE), 0.5);
+        assert_eq!(fitted.scale(Some(&few), (500.0, 500.0), PANE), 0.8);
     }
 
     #[test]

@@ -148,8 +148,6 @@ fn keys(told: &Shared<Inspection>, place: usize, now: &Now, act: &Callback<Actio
             _ if dom::is_typing() => return,
             "ArrowDown" => at.map_or(1, |at| at + 1).min(keys.len().saturating_sub(1)),
             "ArrowUp" => at.unwrap_or(0).saturating_sub(1),
-            "Home" => 0,
-            "End" => keys.len().saturating_sub(1),
             _ => return,
         };
         event.prevent_default();
