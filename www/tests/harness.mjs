@@ -108,6 +108,18 @@ export async function checkAccessibility(page, selector = "body") {
   assert.equal(found.length, 0, `axe on ${selector}:\n${found.join("\n")}`);
 }
 
+/// Fails if something to press is smaller than 24 pixels and has a neighbour within that.
+export async function checkTargets(page, selector = "body") {
+  if (!(await page.evaluate(() => "axe" in globalThis))) {
+    await page.evaluate(axe);
+  }
+  const small = await page.evaluate(async (where) => {
+    const { violations } = await globalThis.axe.run(where, { runOnly: { type: "rule", values: ["target-size"] }, resultTypes: ["violations"] });
+    return violations.flatMap(({ nodes }) => nodes.map((node) => node.html.slice(0, 160)));
+  }, selector);
+  assert.deepEqual(small, []);
+}
+
 /// Writes a picture of the page to target/screenshots, for eyes.
 export async function screenshot(page, name) {
   const folder = process.env.WARPSCOPE_SCREENSHOTS;
