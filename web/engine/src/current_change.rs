@@ -53,12 +53,11 @@ impl<'d> CurrentChange<'d> {
     /// The lines of the source, from 1, whose instructions are given for each line.
     pub fn source_lines(&self, source: &[Option<u32>]) -> Vec<usize> {
         let line_of = |inst: u32| source.iter().position(|&found| found == Some(inst)).map(|index| index + 1);
-        let mut lines: Vec<usize> = self.insts.iter().filter_map(|&inst| line_of(inst)).collect();
+        let mut lines: BTreeSet<usize> = self.insts.iter().filter_map(|&inst| line_of(inst)).collect();
         if lines.is_empty() {
             lines.extend(self.nearest(|line| line_of(line.inst?)));
         }
-        lines.sort_unstable();
-        lines
+        lines.into_iter().collect()
     }
 
     /// Marks the blocks of the graph after the change, and their lines.

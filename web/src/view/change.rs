@@ -17,9 +17,9 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
     let (view, is_old) = lab.drawn();
     let scopes = [
         (None, "Follow", "This change while you step, all passes at the end"),
-        (Some(Scope::Rewrite), "This change", "What this change did"),
-        (Some(Scope::Pass), "This pass", "What the pass has done so far"),
-        (Some(Scope::Pipeline), "All passes", "What all passes have done so far"),
+        (Some(Scope::Rewrite), "This change", "Effect of this change"),
+        (Some(Scope::Pass), "This pass", "Effect of the pass so far"),
+        (Some(Scope::Pipeline), "All passes", "Effect of all passes so far"),
     ];
     let titles: &[InspectedPass] = if is_old { &[] } else { &view.inspected };
     let shown = lab.which_inspection().filter(|_| lab.sheet != Sheet::Lines).and_then(|which| titles.get(which));

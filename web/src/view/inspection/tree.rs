@@ -115,7 +115,7 @@ pub fn legend(timeline: &Timeline, lab: &Snapshot, act: &Callback<Action>) -> Ht
     }
 }
 
-/// What a row is drawn for.
+/// State that a row is drawn in.
 struct RowState {
     /// The moment that is shown.
     at: usize,
