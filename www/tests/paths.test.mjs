@@ -44,7 +44,7 @@ test("a figure's paths are strands and rows, with the sets of a statement at a j
   await openPaths(page, "figure-5");
   assert.match(await lead(page), /x = mul\.f32 a, b sinks/);
   assert.equal(await page.getByTestId("paths-table").locator("tbody tr").count(), 8);
-  assert.equal(await line(page), "Saves 150 × 1 cycle (T[s]) = 150, costs 100 × 1 cycle (T[p?s]) = 100: worth it");
+  assert.equal(await line(page), "Saves 150 × 1 T[s], costs 100 × 1 T[p?s]: worth it");
   assert.deepEqual(await having(page, 0), [125, 25, 10]);
   assert.deepEqual(await having(page, 1), [125, 25, 10, 10]);
   assert.deepEqual(await having(page, 2), [125, 25]);
@@ -60,7 +60,7 @@ test("a figure's paths are strands and rows, with the sets of a statement at a j
   // The other join, with the keyboard.
   await page.getByTestId("choice-join").getByRole("radio").first().focus();
   await page.keyboard.press("ArrowRight");
-  await eventually("the other join is shown", async () => (await line(page)) === "By itself: saves 25 × 1 cycle (T[s]) = 25, costs 100 × 1 cycle (T[p?s]) = 100: not worth it");
+  await eventually("the other join is shown", async () => (await line(page)) === "By itself: saves 25 × 1 T[s], costs 100 × 1 T[p?s]: not worth it");
   assert.deepEqual([await having(page, 2), await having(page, 3)], [[25], [50, 50]]);
   // And with the mouse, on the graph.
   await page.getByTestId("block-n5").locator(".label").click();
@@ -110,7 +110,7 @@ test("another frequency is a question, until it is written into the program", as
     await first.press("Enter");
   };
   await edit("20");
-  await eventually("the line follows", async () => (await line(page)) === "Saves 45 × 1 cycle (T[s]) = 45, costs 100 × 1 cycle (T[p?s]) = 100: not worth it");
+  await eventually("the line follows", async () => (await line(page)) === "Saves 45 × 1 T[s], costs 100 × 1 T[p?s]: not worth it");
   assert.match(await lead(page), /With these frequencies, nothing would sink/);
   assert.match(await notes(page), /does not pass n5.*costs more/);
   assert.ok((await programText(page)).includes("n1 n2 n5 n7 n12: 125"), "the program is as it was");
@@ -213,7 +213,7 @@ test("rows and bits are in sight, and what the terms mean is said", async (t) =>
   assert.ok(open.y + open.height <= pane.y + pane.height, "and the legend is");
   const legend = await page.getByTestId("terms-list").innerText();
   assert.match(legend, /T\[s\]\s+cycles of s/);
-  assert.match(legend, /avail\s+X-APATHS: s comes to n5 along the path/);
+  assert.match(legend, /avail\s+X-APATHS: s reaches n5 along the path/);
   assert.doesNotMatch(legend, /T\[p\]/, "the program has the predicate");
   await page.keyboard.press("Enter");
   await page.setViewportSize({ width: 320, height: 800 });
@@ -245,7 +245,7 @@ for (const [width, height, rows] of [[1240, 800, 6], [1024, 768, 8]]) {
 test("what the paper counts stands beside the true count", async (t) => {
   const page = await openPage(t, { viewport: { width: 1440, height: 900 } });
   await openPaths(page, "figure-6");
-  assert.equal(await line(page), "Saves 85 × 1 cycle (T[s]) = 85, costs 5 × 1 cycle (T[p?s]) = 5: worth it");
+  assert.equal(await line(page), "Saves 85 × 1 T[s], costs 5 × 1 T[p?s]: worth it");
   const printed = page.getByTestId("decided-aside");
   assert.equal(await printed.innerText(), "the paper counts 95");
   const [pane, place] = [await page.getByTestId("inspection").boundingBox(), await printed.boundingBox()];
@@ -326,7 +326,7 @@ test("an evaluation comes up past a branch, and rests where that does not pay", 
   await openPaths(page, "figure-11", "spec-pre");
   assert.match(await lead(page), /^Next, add\.u32 x, y is evaluated once/);
   assert.equal(await page.getByTestId("choice-statement").locator("option").count(), 1);
-  assert.equal(await line(page), "Saves 19 × 1 cycle (T) = 19, costs 5 × 1 cycle (T) = 5: worth it");
+  assert.equal(await line(page), "Saves 19 × 1 T, costs 5 × 1 T: worth it");
   assert.deepEqual(await page.getByTestId("paths-table").locator("th.flag").allInnerTexts(), ["avail", "antic", "benefit", "cost"]);
   assert.deepEqual([await having(page, 0), await having(page, 1)], [[10, 9, 8, 7], [10, 9, 6]]);
   assert.deepEqual([await having(page, 2), await having(page, 3)], [[10, 9], [5]]);
@@ -345,7 +345,7 @@ test("an evaluation comes up past a branch, and rests where that does not pay", 
   // Another frequency, and it does not pay.
   await page.getByRole("spinbutton", { name: "Frequency of P5", exact: true }).fill("20");
   await page.keyboard.press("Enter");
-  await eventually("it does not pay", async () => (await line(page)) === "Saves 19 × 1 cycle (T) = 19, costs 20 × 1 cycle (T) = 20: not worth it");
+  await eventually("it does not pay", async () => (await line(page)) === "Saves 19 × 1 T, costs 20 × 1 T: not worth it");
   assert.match(await notes(page), /not evaluated ahead of n6/);
   await page.getByTestId("forget-entries").click();
   await eventually("it pays again", async () => /^Saves 19 .*, costs 5 .*: worth it/.test(await line(page)));

@@ -104,17 +104,14 @@ fn pde_tells_a_figure_as_the_paper_does() {
     assert!(statement.is_long && statement.label == "Statement");
     assert_eq!(joins(&found), [("n5", "enabled"), ("n9", "enabled")]);
     let weighed = weighed(&found);
-    assert_eq!(weighed.sentence, "Saves 150 × 1 cycle (T[s]) = 150, costs 100 × 1 cycle (T[p?s]) = 100: worth it");
+    assert_eq!(weighed.sentence, "Saves 150 × 1 T[s], costs 100 × 1 T[p?s]: worth it");
     let terms: Vec<&str> = weighed.terms.iter().map(|term| term.name.as_str()).collect();
     assert_eq!((weighed.look, terms), (Look::Good, vec!["T[s]", "T[p?s]"]));
     assert_eq!((in_set(&found, "benefit"), in_set(&found, "cost")), (vec![125, 25], vec![50, 50]));
     note(&found, "together with `n9`");
 
     let nine = paths(FIGURE_5, PDE, &[("join", &at_join(&found, "n9"))]);
-    assert_eq!(
-        line(&nine),
-        "By itself: saves 25 × 1 cycle (T[s]) = 25, costs 100 × 1 cycle (T[p?s]) = 100: not worth it"
-    );
+    assert_eq!(line(&nine), "By itself: saves 25 × 1 T[s], costs 100 × 1 T[p?s]: not worth it");
     note(&nine, "because the benefit of `n5` needs that");
 }
 
@@ -159,13 +156,10 @@ fn pde_tells_the_way_of_a_statement() {
 fn pde_says_which_join_another_one_needs_by_the_printed_rule() {
     let pipeline = "pde[machine=unit,rule=printed]";
     let found = paths("pde/printed-rule.wir", pipeline, &[]);
-    assert_eq!(line(&found), "Saves 150 × 1 cycle (T[s]) = 150, costs 50 × 1 cycle (T[p?s]) = 50: worth it");
+    assert_eq!(line(&found), "Saves 150 × 1 T[s], costs 50 × 1 T[p?s]: worth it");
     let nine = paths("pde/printed-rule.wir", pipeline, &[("join", &at_join(&found, "n9"))]);
     note(&nine, "because the benefit of `n5` needs that");
-    assert_eq!(
-        line(&nine),
-        "By itself: saves 25 × 1 cycle (T[s]) = 25, costs 200 × 1 cycle (T[p?s]) = 200: not worth it"
-    );
+    assert_eq!(line(&nine), "By itself: saves 25 × 1 T[s], costs 200 × 1 T[p?s]: not worth it");
     assert_eq!(weighed(&nine).look, Look::Good);
 }
 
@@ -173,7 +167,7 @@ fn pde_says_which_join_another_one_needs_by_the_printed_rule() {
 fn pde_shows_the_count_of_the_paper_beside_its_own() {
     let found = paths("pde/figure-6.wir", PDE, &[]);
     let five = paths("pde/figure-6.wir", PDE, &[("join", &at_join(&found, "n5"))]);
-    assert_eq!(line(&five), "Saves 85 × 1 cycle (T[s]) = 85, costs 5 × 1 cycle (T[p?s]) = 5: worth it");
+    assert_eq!(line(&five), "Saves 85 × 1 T[s], costs 5 × 1 T[p?s]: worth it");
     note(&five, "The paper counts a benefit of 95: 10 of these");
     assert_eq!(weighed(&five).aside, "the paper counts 95");
     assert!(five.to_string().contains("(the paper counts 95)"), "{five}");
@@ -230,7 +224,7 @@ fn another_frequency_changes_the_verdict_and_can_be_written() {
     assert!(other.lead.contains("nothing would sink"), "{}", other.lead);
     assert_eq!(choice(&other, "statement").value, choice(&first, "statement").value, "it is the same statement");
     assert!(!other.timeline.as_ref().expect("a way").leads_to_change);
-    assert_eq!(line(&other), "Saves 45 × 1 cycle (T[s]) = 45, costs 100 × 1 cycle (T[p?s]) = 100: not worth it");
+    assert_eq!(line(&other), "Saves 45 × 1 T[s], costs 100 × 1 T[p?s]: not worth it");
     assert_eq!((joins(&other)[0].1, weighed(&other).look), ("refused", Look::Plain));
     let [offer] = other.offers.as_slice() else { panic!("{:?}", other.offers) };
     assert_eq!(offer.label, "Save to program");
@@ -347,7 +341,7 @@ fn spec_pre_tells_a_figure_as_the_paper_does() {
     assert_eq!(choice(&found, "statement").options[0].note, "moves");
     assert_eq!(words(&found), ["needed", "hoisted", "hoisted", "hoisted", "inserted", "replaced"]);
     assert_eq!(joins(&found), [("n6", "enabled")]);
-    assert_eq!(line(&found), "Saves 19 × 1 cycle (T) = 19, costs 5 × 1 cycle (T) = 5: worth it");
+    assert_eq!(line(&found), "Saves 19 × 1 T, costs 5 × 1 T: worth it");
     assert_eq!(in_set(&found, "avail"), [10, 9, 8, 7]);
     assert_eq!(in_set(&found, "antic"), [10, 9, 6]);
     assert_eq!((in_set(&found, "benefit"), in_set(&found, "cost")), (vec![10, 9], vec![5]));
@@ -376,7 +370,7 @@ fn an_evaluation_that_does_not_pay_rests_at_the_branch() {
     let found = paths_of(&source(FIGURE_11), SPEC_PRE, &[("frequency.0-2-5-7-8", "20")]);
     assert_eq!(found.lead, "With these frequencies, nothing would be evaluated elsewhere.");
     assert_eq!(words(&found), ["refused", "kept"]);
-    assert_eq!(line(&found), "Saves 19 × 1 cycle (T) = 19, costs 20 × 1 cycle (T) = 20: not worth it");
+    assert_eq!(line(&found), "Saves 19 × 1 T, costs 20 × 1 T: not worth it");
     let all = moments(&found);
     assert_eq!(all[0].marks, [Mark { anchor: Anchor::End(5), look: Look::Bad, text: String::new() }]);
     assert!(found.offers[0].source.contains("n1 n3 n6 n8 n9: 20"), "{}", found.offers[0].source);

@@ -3,7 +3,7 @@
 //! ```text
 //! Statement  x = mul.f32 a, b · n2   sinks
 //! Join       n5 enabled   n9 enabled
-//! Saves 150 × 1 cycle (T[s]) = 150, costs 100 × 1 cycle (T[p?s]) = 100: worth it
+//! Saves 150 × 1 T[s], costs 100 × 1 T[p?s]: worth it
 //! ```
 //!
 //! Sets, figures and verdicts are those of [`survey`], hence of the pass itself; the way of a statement is told in
@@ -262,7 +262,7 @@ impl SinkReport<'_> {
         }
     }
 
-    /// `Saves 150 × 1 cycle (T[s]) = 150, costs 100 × 1 cycle (T[p?s]) = 100: worth it`.
+    /// `Saves 150 × 1 T[s], costs 100 × 1 T[p?s]: worth it`, the terms in cycles.
     fn line(&self, join: &Join, detail: &Detail) -> String {
         let (weighed, times, by_itself) = match (join.weighed, join.verdict) {
             (Some(weighed), _) => (weighed, join.times, ""),
@@ -276,7 +276,8 @@ impl SinkReport<'_> {
             (None, _) => return String::new(),
         };
         let Weighed { benefit_paths, cost_paths, benefit, cost } = weighed;
-        let (of_s, of_p) = if times.predicate > 0.0 { ("T[s] − T[p]", "T[p?s] + T[p]") } else { ("T[s]", "T[p?s]") };
+        let (of_s, of_p) =
+            if times.predicate > 0.0 { ("(T[s] − T[p])", "(T[p?s] + T[p])") } else { ("T[s]", "T[p?s]") };
         let saved = product(benefit_paths, times.statement - times.predicate, of_s);
         let added = product(cost_paths, times.predicated + times.predicate, of_p);
         balance(by_itself, (saved, benefit), (added, cost))

@@ -3,7 +3,7 @@
 //! ```text
 //! Evaluation  add.u32 x, y · n2 n7   moves
 //! Branch      n6 enabled
-//! Saves 19 × 1 cycle (T) = 19, costs 5 × 1 cycle (T) = 5: worth it
+//! Saves 19 × 1 T, costs 5 × 1 T: worth it
 //! ```
 //!
 //! Sets, figures and verdicts are those of [`survey`], hence of the pass itself; the way of an
@@ -239,7 +239,7 @@ impl HoistReport<'_> {
         }
     }
 
-    /// `Saves 19 × 1 cycle (T) = 19, costs 5 × 1 cycle (T) = 5: worth it`.
+    /// `Saves 19 × 1 T, costs 5 × 1 T: worth it`.
     fn line(&self, branch: &Branch, detail: &Detail) -> String {
         let (weighed, by_itself) = match (branch.weighed, branch.verdict) {
             (Some(weighed), _) => (weighed, ""),

@@ -4,7 +4,7 @@
 //! ```text
 //! request     { statement: "4", join: "8", path: "0", frequency.0-1-4-6: "20" }
 //! inspection  Statement  x = mul.f32 a, b · n2       Join  n5
-//!             Saves 150 × 1 cycle (T[s]) = 150, costs 100 × 1 cycle (T[p?s]) = 100: worth it
+//!             Saves 150 × 1 T[s], costs 100 × 1 T[p?s]: worth it
 //!             P1  n1 n2 n5 n7 n12  125  1 1 1 0      a row and a strand for each path
 //! ```
 //!
@@ -42,7 +42,7 @@ const PATH: &str = "path";
 const TITLE: &str = "Paths";
 
 /// An explanation of the table and the strands.
-const WHAT: &str = "Each row and coloured line is an executed path: a green 1 saves work, a red 1 adds work.";
+const WHAT: &str = "Each row and line is an executed path: green saves, red adds.";
 
 /// The inspector of a pass that is guided by paths.
 pub(in crate::pass) const fn inspector(

@@ -31,12 +31,12 @@ pub(in crate::pass) fn plain_names(func: &Function, blocks: impl Iterator<Item =
     names.join(" ")
 }
 
-/// `150 × 2 cycles (T[s])`, of executions, the cycles of each and their name.
+/// `150 × 2 T[s]`, of executions, the cycles of each and their name.
 pub(in crate::pass) fn product(executions: f64, cycles: f64, term: &str) -> String {
-    format!("{executions} × {cycles} cycle{} ({term})", if cycles == 1.0 { "" } else { "s" })
+    format!("{executions} × {cycles} {term}")
 }
 
-/// `Saves … = 300, costs … = 100: worth it`, of products and their values.
+/// `Saves 150 × 2 T[s], costs 100 × 1 T[p?s]: worth it`, of products and their values.
 pub(in crate::pass) fn balance(prefix: &str, (saved, benefit): (String, f64), (added, cost): (String, f64)) -> String {
     let saves = if prefix.is_empty() { "Saves" } else { "saves" };
     let verdict = match (benefit > cost, benefit < cost) {
@@ -44,7 +44,7 @@ pub(in crate::pass) fn balance(prefix: &str, (saved, benefit): (String, f64), (a
         (_, true) => "not worth it",
         _ => "no gain",
     };
-    format!("{prefix}{saves} {saved} = {benefit}, costs {added} = {cost}: {verdict}")
+    format!("{prefix}{saves} {saved}, costs {added}: {verdict}")
 }
 
 /// `45 cycles before, 30 after`.
