@@ -9,16 +9,19 @@ use warpscope_engine::message::{Print, Request};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, KeyboardEvent};
 use yew::{
-    Callback, Html, component, hook, html, use_callback, use_effect_with, use_memo, use_mut_ref, use_reducer, use_state,
+    Callback, Html, classes, component, hook, html, use_callback, use_effect_with, use_memo, use_mut_ref, use_reducer,
+    use_state,
 };
 
+use crate::address::Address;
 use crate::compiled::Compiled;
 use crate::dom;
 use crate::editor;
 use crate::first_view::Record;
-use crate::state::{Action, Dialog, Lab, Notice, Theme, Travel, Watched};
+use crate::state::{Action, Dialog, Lab, Notice, Shape, Theme, Travel, Watched};
 use crate::view::{
-    Change, Dialogs, GraphPane, Header, Now, Passes, Simulator, Snapshot, Source, Splits, Transport, with_code,
+    Change, Dialogs, GraphPane, Header, Notes, Now, Passes, Program, Simulator, Snapshot, Source, Splits, Strip,
+    Transport, with_code,
 };
 use crate::worker::{Engine, Listeners};
 
@@ -47,7 +50,7 @@ pub struct Properties {
 /// The whole laboratory.
 #[component]
 pub fn App(properties: &Properties) -> Html {
-    let store = use_reducer(Lab::new);
+    let store = use_reducer(|| Lab { shape: here().shape(), ..Lab::new() });
     let dispatcher = store.dispatcher();
     let act = use_callback((), move |action: Action, ()| dispatcher.dispatch(action));
     let lab = Snapshot::of(&store);
@@ -66,18 +69,32 @@ pub fn App(properties: &Properties) -> Html {
             { notice(lab.notice.as_ref(), &act) }
             { kept(lab.kept_notice.as_ref(), &act) }
             { waiting(&lab) }
-            <main class={lab.looking.then_some("looking")}>
-                <Source lab={lab.clone()} act={act.clone()} />
-                <Passes lab={lab.clone()} act={act.clone()} />
-                <Change lab={lab.clone()} act={act.clone()} />
-                <GraphPane lab={lab.clone()} act={act.clone()} />
-                <Simulator lab={lab.clone()} act={act.clone()} />
-                <Splits />
-            </main>
+            { panes(&lab, &act) }
             <Transport lab={lab.clone()} act={act.clone()} />
             <Dialogs {lab} {act} />
         </>
     }
+}
+
+/// The panes of the page's shape. Source and graph are in both, and keep what a person has done there.
+fn panes(lab: &Snapshot, act: &Callback<Action>) -> Html {
+    let (lab, act) = (|| lab.clone(), || act.clone());
+    let source = html! { <Source key="source" lab={lab()} act={act()} /> };
+    let graph = html! { <GraphPane key="graph" lab={lab()} act={act()} /> };
+    let (shape, panes) = match lab().shape {
+        Shape::Learn => {
+            let notes = html! { <Notes key="notes" lab={lab()} act={act()} /> };
+            let program = html! { <Program key="program" lab={lab()} act={act()} /> };
+            ("learn", vec![notes, program, source, graph, html! { <Strip key="strip" lab={lab()} act={act()} /> }])
+        }
+        Shape::Lab => {
+            let passes = html! { <Passes key="passes" lab={lab()} act={act()} /> };
+            let change = html! { <Change key="change" lab={lab()} act={act()} /> };
+            let simulator = html! { <Simulator key="simulator" lab={lab()} act={act()} /> };
+            ("lab", vec![source, passes, change, graph, simulator, html! { <Splits key="splits" /> }])
+        }
+    };
+    html! { <main class={classes!(shape, lab().looking.then_some("looking"))}>{ for panes }</main> }
 }
 
 fn notice(notice: Option<&Notice>, act: &Callback<Action>) -> Html {
@@ -231,14 +248,11 @@ fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
             }
         });
     }
-    let act = act.clone();
-    use_hash(
-        move |link| {
-            editor::wake();
-            engine.ask(Request::Open(link));
-        },
-        move || act.emit(Action::LinkLeft),
-    );
+    let open = move |link| {
+        editor::wake();
+        engine.ask(Request::Open(link));
+    };
+    use_address(lab.shape, act, open);
 }
 
 /// Runs the programs whenever they or the settings change, in a worker of its own: a kernel that never ends must not
@@ -329,28 +343,53 @@ fn use_time(lab: &Snapshot, act: &Callback<Action>) {
     });
 }
 
-/// Calls `open` with the link in the address, when the page opens and when somebody pastes another one, and `leave` when
-/// somebody goes back to where there was none.
+/// Target of the link that skips the header: it is no address of a state.
+const SKIP_TARGET: &str = "#source-panel";
+
+/// The address as it is now.
+fn here() -> Address {
+    let hash = window().location().hash().unwrap_or_default();
+    if hash == SKIP_TARGET { Address::default() } else { Address::parse(&hash) }
+}
+
+/// Follows the address: calls `open` with its link, when the page opens and when somebody goes to another one. A shape that
+/// somebody chooses is written into it, without a new entry of the history.
 #[hook]
-fn use_hash(open: impl Fn(String) + 'static, leave: impl Fn() + 'static) {
-    use_effect_with((), move |()| {
-        let read = move || {
-            let location = window().location();
-            let hash = location.hash().unwrap_or_default();
-            let has_link = hash.len() > 1;
-            if has_link && hash != "#source-panel" {
-                // The whole address: a message about a shortened link counts its characters.
-                open(location.href().unwrap_or(hash));
-            }
-            has_link
-        };
-        read();
-        let listener = EventListener::new(&window(), "hashchange", move |_| {
-            if !read() {
-                leave();
-            }
+fn use_address(shape: Shape, act: &Callback<Action>, open: impl Fn(String) + 'static) {
+    {
+        let act = act.clone();
+        use_effect_with((), move |()| {
+            let read = move |is_change: bool| {
+                let location = window().location();
+                if location.hash().is_ok_and(|hash| hash == SKIP_TARGET) {
+                    return;
+                }
+                let address = here();
+                if is_change {
+                    act.emit(Action::Shape(address.shape()));
+                    if address.link.is_empty() {
+                        act.emit(Action::LinkLeft);
+                    }
+                }
+                if let Some(text) = address.complaint() {
+                    act.emit(Action::Notice(Some(Notice { text, is_error: true })));
+                }
+                if !address.link.is_empty() {
+                    // The whole address: a message about a shortened link counts its characters.
+                    let page = location.href().unwrap_or_default();
+                    open(format!("{}#{}", page.split('#').next().unwrap_or_default(), address.link));
+                }
+            };
+            read(false);
+            let listener = EventListener::new(&window(), "hashchange", move |_| read(true));
+            move || drop(listener)
         });
-        move || drop(listener)
+    }
+    let is_first = use_mut_ref(|| true);
+    use_effect_with(shape, move |&shape| {
+        if !is_first.replace(false) && here().shape() != shape {
+            dom::replace_hash(&here().in_shape(shape));
+        }
     });
 }
 
@@ -416,11 +455,17 @@ fn use_shortcuts(now: &Now, act: &Callback<Action>) {
                 "." => Action::WalkBy(1),
                 "<" => Action::WalkToInquiry { is_forward: false },
                 ">" => Action::WalkToInquiry { is_forward: true },
+                "v" if now.lab().shape == Shape::Learn => Action::Shape(Shape::Lab),
+                "v" => Action::Shape(Shape::Learn),
                 "p" => Action::Play(!now.lab().playing),
                 "q" => Action::Ask(!now.lab().asking),
                 "c" => Action::Dialog(Some(Dialog::Compare)),
                 "s" => Action::Dialog(Some(Dialog::Share(String::new()))),
                 "?" => Action::Dialog(Some(Dialog::Help)),
+                "e" if now.lab().shape == Shape::Learn && !now.lab().shows_source => {
+                    dom::focus_later("tab-source".to_owned());
+                    Action::ShowSource(true)
+                }
                 "e" => return focus_instead(event, ".editor:not([hidden]) :is(.cm-content, .reading)"),
                 "a" => return focus_instead(event, "#pass-search"),
                 "g" => return focus_instead(event, "#graph-canvas"),

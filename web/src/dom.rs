@@ -169,3 +169,15 @@ pub fn remember(key: &str, value: &str) {
         let _ = storage.set_item(key, value);
     }
 }
+
+/// Gives the address another part after `#`, without a new entry of the history. An empty one takes the `#` with it.
+pub fn replace_hash(hash: &str) {
+    let location = window().location();
+    let page = location.href().unwrap_or_default();
+    let page = page.split('#').next().unwrap_or_default();
+    let address = if hash.is_empty() { page.to_owned() } else { format!("{page}#{hash}") };
+    if let Ok(history) = window().history() {
+        // In a frame without an origin of its own this fails, and the address stays.
+        let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&address));
+    }
+}

@@ -14,8 +14,10 @@ pub struct Example {
     pub launch: Option<&'static str>,
     /// Title of the example.
     pub title: &'static str,
-    /// Summary of the example.
+    /// Summary of the example, at most three sentences.
     pub summary: &'static str,
+    /// Subject that shows it best, a noun that follows "Look at".
+    pub look: &'static str,
     /// The passes it is shown with, each with the knobs that are turned: `ssrqp[cost=machine]`.
     pub passes: &'static [&'static str],
     /// Subject of the example: a pass, and the entry of its pipeline, from 1, at whose first change it opens. The first
@@ -29,9 +31,25 @@ pub struct Example {
 
 const SMALL_PASSES: &[&str] = &["copy-prop", "const-fold", "dce", "simplify-cfg"];
 
-/// The gallery, grouped under headings.
-pub const GALLERY: &[(&str, &[Example])] = &[
-    (
+/// Examples of one subject.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// Heading of the group.
+    pub heading: &'static str,
+    /// Paper that its figures are of; empty where they are of none.
+    pub paper: &'static str,
+    /// The examples, in the order in which a reader meets them.
+    pub examples: &'static [Example],
+}
+
+/// A group without a paper.
+const fn group(heading: &'static str, examples: &'static [Example]) -> Group {
+    Group { heading, paper: "", examples }
+}
+
+/// The gallery, in the order in which a reader meets it.
+pub const GALLERY: &[Group] = &[
+    group(
         "Small programs",
         &[
             Example {
@@ -39,6 +57,7 @@ pub const GALLERY: &[(&str, &[Example])] = &[
                 launch: None,
                 title: "First look",
                 summary: "A divergent branch, a loop, and something to do for every small pass.",
+                look: "the removed lines: each names the pass and the reason.",
                 passes: SMALL_PASSES,
                 shows: &[],
                 is_measured: false,
@@ -49,6 +68,7 @@ pub const GALLERY: &[(&str, &[Example])] = &[
                 launch: None,
                 title: "Detour",
                 summary: "Each lane takes the long path at random: move the slider to see what divergence costs.",
+                look: "SIMT efficiency while you move the slider of divergence.",
                 passes: &["if-convert[always=true]"],
                 shows: &[],
                 is_measured: false,
@@ -56,7 +76,7 @@ pub const GALLERY: &[(&str, &[Example])] = &[
             },
         ],
     ),
-    (
+    group(
         "Lanes that wait for each other",
         &[
             Example {
@@ -64,6 +84,7 @@ pub const GALLERY: &[(&str, &[Example])] = &[
                 launch: None,
                 title: "A lock in one warp",
                 summary: "Each lane takes a lock that another lane holds. Set Lanes to stack: the lane inside waits for those that spin, and the run never ends.",
+                look: "the run that never ends once lanes are stacked.",
                 passes: &[],
                 shows: &[],
                 is_measured: false,
@@ -74,6 +95,7 @@ pub const GALLERY: &[(&str, &[Example])] = &[
                 launch: None,
                 title: "Producer and consumer",
                 summary: "Even lanes hand numbers to their odd neighbours, one at a time. Set Lanes to stack: the first side waits for the second, which never runs.",
+                look: "which side of the loop waits for the other.",
                 passes: &[],
                 shows: &[],
                 is_measured: false,
@@ -81,13 +103,21 @@ pub const GALLERY: &[(&str, &[Example])] = &[
             },
         ],
     ),
-    ("One for each phase of ptxas", PHASES),
-    ("Questions that travel: the figures of a paper", QUESTIONS),
-    ("Registers that are mostly zero: the figures of another", ZEROS),
-    ("Needed on some paths only: the figures of a third", PATHS),
-    ("Evaluated twice on some paths: its last figure, and what follows", SPECULATION),
-    ("Values under many names", value_names::NAMES),
-    (
+    group("The phases of ptxas", PHASES),
+    Group {
+        heading: "Scalar replacement and divergent branches",
+        paper: "Fukuhara and Takimoto 2021",
+        examples: QUESTIONS,
+    },
+    Group { heading: "Registers that are mostly zero", paper: "Stephenson and Rangan 2020", examples: ZEROS },
+    Group { heading: "Statements needed on some paths only", paper: "Gupta, Berson and Fang 1997", examples: PATHS },
+    Group {
+        heading: "Expressions evaluated twice on some paths",
+        paper: "Gupta, Berson and Fang 1997",
+        examples: SPECULATION,
+    },
+    Group { heading: "Values under many names", paper: "Bodík 1999", examples: value_names::NAMES },
+    group(
         "CUDA, as nvcc -O3 compiles it",
         &[
             cuda(
@@ -95,47 +125,60 @@ pub const GALLERY: &[(&str, &[Example])] = &[
                 "cuda/saxpy.launch.wir",
                 "Saxpy",
                 "One fused multiply-add a thread, with a tail that some lanes leave.",
+                "the guard of the tail, the only branch where lanes part.",
             ),
             cuda(
                 "cuda/collatz.O3.ptx",
                 "cuda/collatz.launch.wir",
                 "Collatz",
                 "A divergent loop: every lane ends when its own number has reached one.",
+                "SIMT efficiency: short numbers wait for the longest one.",
             ),
             cuda(
                 "cuda/bfs.O3.ptx",
                 "cuda/bfs.launch.wir",
                 "Breadth-first step",
                 "The frontier of a graph: branches and loads that depend on data.",
+                "loads that depend on loads, and the branches between them.",
             ),
             cuda(
                 "cuda/stencil.O3.ptx",
                 "cuda/stencil.launch.wir",
                 "2-D stencil",
                 "Neighbours through shared memory and a barrier.",
+                "loads from shared memory after the barrier.",
             ),
             cuda(
                 "cuda/reduce.O3.ptx",
                 "cuda/reduce.launch.wir",
                 "Tree reduction",
                 "Half of the lanes are idle after each barrier.",
+                "how the active lanes halve from round to round.",
             ),
-            cuda("cuda/histogram.O3.ptx", "cuda/histogram.launch.wir", "Histogram", "Atomic additions that collide."),
+            cuda(
+                "cuda/histogram.O3.ptx",
+                "cuda/histogram.launch.wir",
+                "Histogram",
+                "Atomic additions that collide.",
+                "atomic additions to the same address.",
+            ),
             cuda(
                 "cuda/bilateral.O3.ptx",
                 "cuda/bilateral.launch.wir",
                 "Bilateral filter",
                 "Iterations that load again what the last one loaded.",
+                "a pixel that two iterations load.",
             ),
             cuda(
                 "cuda/lighting.O3.ptx",
                 "cuda/lighting.launch.wir",
                 "Lighting",
                 "Saturated N·L, texture reads, and multiplications by zero.",
+                "products with a factor that is often zero.",
             ),
         ],
     ),
-    (
+    group(
         "CUDA, as nvcc compiles it without optimising",
         &[
             cuda(
@@ -143,55 +186,75 @@ pub const GALLERY: &[(&str, &[Example])] = &[
                 "cuda/saxpy.launch.wir",
                 "Saxpy",
                 "One fused multiply-add a thread, with a tail that some lanes leave.",
+                "the guard of the tail, the only branch where lanes part.",
             ),
             cuda(
                 "cuda/collatz.O0.ptx",
                 "cuda/collatz.launch.wir",
                 "Collatz",
                 "A divergent loop: every lane ends when its own number has reached one.",
+                "SIMT efficiency: short numbers wait for the longest one.",
             ),
             cuda(
                 "cuda/bfs.O0.ptx",
                 "cuda/bfs.launch.wir",
                 "Breadth-first step",
                 "The frontier of a graph: branches and loads that depend on data.",
+                "loads that depend on loads, and the branches between them.",
             ),
             cuda(
                 "cuda/stencil.O0.ptx",
                 "cuda/stencil.launch.wir",
                 "2-D stencil",
                 "Neighbours through shared memory and a barrier.",
+                "loads from shared memory after the barrier.",
             ),
             cuda(
                 "cuda/reduce.O0.ptx",
                 "cuda/reduce.launch.wir",
                 "Tree reduction",
                 "Half of the lanes are idle after each barrier.",
+                "how the active lanes halve from round to round.",
             ),
-            cuda("cuda/histogram.O0.ptx", "cuda/histogram.launch.wir", "Histogram", "Atomic additions that collide."),
+            cuda(
+                "cuda/histogram.O0.ptx",
+                "cuda/histogram.launch.wir",
+                "Histogram",
+                "Atomic additions that collide.",
+                "atomic additions to the same address.",
+            ),
             cuda(
                 "cuda/bilateral.O0.ptx",
                 "cuda/bilateral.launch.wir",
                 "Bilateral filter",
                 "Iterations that load again what the last one loaded.",
+                "a pixel that two iterations load.",
             ),
             cuda(
                 "cuda/lighting.O0.ptx",
                 "cuda/lighting.launch.wir",
                 "Lighting",
                 "Saturated N·L, texture reads, and multiplications by zero.",
+                "products with a factor that is often zero.",
             ),
         ],
     ),
 ];
 
 /// A kernel that was written in CUDA, with its launch beside it.
-const fn cuda(file: &'static str, launch: &'static str, title: &'static str, summary: &'static str) -> Example {
+const fn cuda(
+    file: &'static str,
+    launch: &'static str,
+    title: &'static str,
+    summary: &'static str,
+    look: &'static str,
+) -> Example {
     Example {
         file,
         launch: Some(launch),
         title,
         summary,
+        look,
         passes: SMALL_PASSES,
         shows: &[],
         is_measured: false,
@@ -204,10 +267,11 @@ const fn phase(
     file: &'static str,
     title: &'static str,
     summary: &'static str,
+    look: &'static str,
     passes: &'static [&'static str],
     shows: &'static [(&'static str, usize)],
 ) -> Example {
-    Example { file, launch: None, title, summary, passes, shows, is_measured: false, is_fast_math: false }
+    Example { file, launch: None, title, summary, look, passes, shows, is_measured: false, is_fast_math: false }
 }
 
 /// An example whose passes know the profile that a run of it measures.
@@ -232,6 +296,7 @@ const PHASES: &[Example] = &[
         "phases/copy-prop.wir",
         "Copies of copies",
         "A whole chain read in one scan, and selections whose condition the path has decided.",
+        "operands: each names the first register of its chain.",
         &["copy-prop", "dce"],
         &[("copy-prop", 1), ("dce", 2)],
     ),
@@ -239,6 +304,7 @@ const PHASES: &[Example] = &[
         "phases/general-optimize.wir",
         "What front ends leave behind",
         "Copies, constants, identities and dead code: each enables the next.",
+        "which removal makes the next one possible.",
         &["general-optimize"],
         &[("general-optimize", 1)],
     ),
@@ -246,6 +312,7 @@ const PHASES: &[Example] = &[
         "phases/gvn-cse.wir",
         "Scopes that open and close",
         "Two hits, a product that is out of scope, and a load that a store keeps from being one.",
+        "the product in the other block, which stays.",
         &["gvn-cse"],
         &[("gvn-cse", 1)],
     ),
@@ -253,6 +320,7 @@ const PHASES: &[Example] = &[
         "phases/near-miss.wir",
         "A near miss",
         "(a + b) + c and (a + c) + b in two blocks: gvn-cse misses it, reassociate catches it.",
+        "the order of the operands before and after `reassociate`.",
         &["gvn-cse", "reassociate", "gvn-cse", "dce"],
         &[("reassociate", 2), ("gvn-cse", 1)],
     ),
@@ -260,6 +328,7 @@ const PHASES: &[Example] = &[
         "phases/hoist-common.wir",
         "Before the branch",
         "Both sides divide the same: once for the warp instead of once for each side.",
+        "`div`, which moves above the branch.",
         &["hoist-common"],
         &[("hoist-common", 1)],
     ),
@@ -267,6 +336,7 @@ const PHASES: &[Example] = &[
         "phases/if-convert.wir",
         "A diamond becomes straight",
         "Both sides under guards: no lane waits for the others.",
+        "the guards before each instruction of the one block.",
         &["if-convert"],
         &[("if-convert", 1)],
     ),
@@ -274,6 +344,7 @@ const PHASES: &[Example] = &[
         "phases/late-commoning.wir",
         "What guards bring together",
         "gvn-cse finds nothing between two sides; once they are guarded code in one block, one product is common.",
+        "the product that two guards share.",
         &["gvn-cse", "if-convert", "late-commoning"],
         &[("late-commoning", 3)],
     ),
@@ -281,6 +352,7 @@ const PHASES: &[Example] = &[
         "phases/back-copy-prop.wir",
         "A chain, backward",
         "r1 = e; r2 = r1; r3 = r2 collapses in one backward walk, where a forward one needs two.",
+        "the addition, which writes `r3` at once.",
         &["back-copy-prop"],
         &[("back-copy-prop", 1)],
     ),
@@ -292,6 +364,7 @@ const QUESTIONS: &[Example] = &[
         "questions/figure-1.wir",
         "A warning",
         "Partial redundancy elimination helps every lane and hurts the warp: three computations where there were two.",
+        "cycles, which grow although no lane loads more often.",
         &["preqp"],
         &[("preqp", 1)],
     ),
@@ -299,6 +372,7 @@ const QUESTIONS: &[Example] = &[
         "questions/figure-2.wir",
         "Questions about a + b",
         "One path computes it, the other does not: it is inserted where it is missing.",
+        "the answer of each predecessor of the join.",
         &["preqp"],
         &[("preqp", 1)],
     ),
@@ -306,6 +380,7 @@ const QUESTIONS: &[Example] = &[
         "questions/figure-3.wir",
         "Through an empty loop",
         "Around the loop the question only meets itself, so nothing is inserted before it.",
+        "the question that comes back to its own block.",
         &["srqp"],
         &[("srqp", 1)],
     ),
@@ -313,6 +388,7 @@ const QUESTIONS: &[Example] = &[
         "questions/figure-4.wir",
         "What the last round loaded",
         "A[i + 1] of one round is A[i] of the next: `ssrqp` loads it once, before both divergent branches.",
+        "where the one load is inserted: before both divergent branches.",
         &["ssrqp[cost=paper]"],
         &[("ssrqp", 1)],
     ),
@@ -320,6 +396,7 @@ const QUESTIONS: &[Example] = &[
         "questions/figure-4-uniform.wir",
         "Where the lanes agree",
         "Before the branch that diverges, and on the other side of the one that does not.",
+        "the insertion after the branch on which all lanes agree.",
         &["ssrqp[cost=paper]"],
         &[("ssrqp", 1)],
     ),
@@ -327,6 +404,7 @@ const QUESTIONS: &[Example] = &[
         "questions/figure-5.wir",
         "Before a divergent branch",
         "The warp goes to that side anyway, so its load moves up and serves the next branch too.",
+        "the load that moves above its own branch.",
         &["ssrqp[cost=paper]"],
         &[("ssrqp", 1)],
     ),
@@ -334,6 +412,7 @@ const QUESTIONS: &[Example] = &[
         "questions/rarely.wir",
         "A branch hardly ever taken",
         "All lanes agree to pass it by. `ssrqp-s` loads before it all the same, and pays in every round.",
+        "loads: each round pays for a branch that no warp takes.",
         &["ssrqp-s"],
         &[("ssrqp-s", 1)],
     ),
@@ -341,6 +420,7 @@ const QUESTIONS: &[Example] = &[
         "questions/cold-side.wir",
         "A side where hardly a warp comes",
         "It hangs on a divergent branch, and yet the profile shows that a load there costs less than it saves.",
+        "the insertion on the side that hardly a warp enters.",
         &["ssrqp[cost=machine]"],
         &[("ssrqp", 1)],
     )),
@@ -348,6 +428,7 @@ const QUESTIONS: &[Example] = &[
         "questions/seldom-entered.wir",
         "A side that is seldom entered",
         "Before the branch every warp would load in every round: with a profile `ssrqp` leaves the load where it is.",
+        "the refused opportunity, and its reason.",
         &["ssrqp[cost=machine]"],
         &[],
     )),
@@ -359,6 +440,7 @@ const ZEROS: &[Example] = &[
         "azp/figure-1.wir",
         "Two works for nothing",
         "Where r1 is zero, so is the product, and neither of its expensive factors is needed: one assignment is left.",
+        "the instructions that die where `r1` is zero.",
         &["azp"],
         &[("azp", 1)],
     )),
@@ -366,6 +448,7 @@ const ZEROS: &[Example] = &[
         "azp/figure-3.wir",
         "One zero texel",
         "Zero runs forward through every product, and three backward slices die.",
+        "the marks of zero, which run from product to product.",
         &["azp"],
         &[("azp", 1)],
     )),
@@ -373,6 +456,7 @@ const ZEROS: &[Example] = &[
         "azp/figure-4.wir",
         "A read after a check",
         "The second texture is read only by warps for which the first one is not zero everywhere.",
+        "the second texture read, now after the check.",
         &["azp"],
         &[("azp", 1)],
     )),
@@ -380,6 +464,7 @@ const ZEROS: &[Example] = &[
         "azp/three-steps.wir",
         "Each opens the next",
         "Two candidates gain too little until the one before them is transformed; the last takes every load away.",
+        "the gain of a candidate before and after the one above it.",
         &["azp"],
         &[("azp", 1)],
     )),
@@ -388,12 +473,14 @@ const ZEROS: &[Example] = &[
         "azp/spot.launch.wir",
         "A spot light",
         "As nvcc compiled it: outside the cone neither its texture nor its highlight is needed.",
+        "the check before the cone's texture.",
     )),
     weighed(cuda(
         "azp/emissive.O3.ptx",
         "azp/emissive.launch.wir",
         "Things that glow",
         "As nvcc compiled it: only where all components of the colour are zero the flicker is not needed.",
+        "how seldom a whole warp has zero.",
     )),
 ];
 
@@ -403,6 +490,7 @@ const PATHS: &[Example] = &[
         "pde/figure-1.wir",
         "Needed on one path of three",
         "The product sinks past a join under the branch's own predicate: 190 executions less, and 50 for nothing.",
+        "evaluations beside cycles: a diverged warp runs both sides.",
         &["pde[machine=unit]"],
         &[("pde", 1)],
     ),
@@ -410,6 +498,7 @@ const PATHS: &[Example] = &[
         "pde/figure-3.wir",
         "Paths that benefit, paths that pay",
         "Of twelve paths past the join one saves an execution and six would add one: it is not moved.",
+        "the strands: one saves work, six add some.",
         &["pde[machine=unit,fp=1]"],
         &[("pde", 1)],
     ),
@@ -417,6 +506,7 @@ const PATHS: &[Example] = &[
         "pde/figure-5.wir",
         "Two joins for one benefit",
         "To be removed where it is unused it has to pass a second join, whose paths pay as well.",
+        "the second join on the way down.",
         &["pde[machine=unit]"],
         &[("pde", 1)],
     ),
@@ -424,6 +514,7 @@ const PATHS: &[Example] = &[
         "pde/figure-6.wir",
         "Out of the loop",
         "The result is used by the last trip only and leaves the loop: 85 executions less for five more.",
+        "the statement after the loop.",
         &["pde[machine=unit]"],
         &[("pde", 1)],
     ),
@@ -431,6 +522,7 @@ const PATHS: &[Example] = &[
         "pde/figure-10.wir",
         "A predicate of its own",
         "No predicate tells whether the product is still due: a new one is set once and cleared twice at most.",
+        "the new predicate, set once and cleared twice.",
         &["pde[machine=unit]"],
         &[("pde", 1)],
     ),
@@ -438,6 +530,7 @@ const PATHS: &[Example] = &[
         "pde/printed-rule.wir",
         "Where the printed rule loses",
         "It weighs one join alone, and enables another whose paths pay more than all that is saved.",
+        "evaluations, which grow under the printed rule.",
         &["pde[machine=unit,rule=printed]"],
         &[("pde", 1)],
     ),
@@ -449,6 +542,7 @@ const SPECULATION: &[Example] = &[
         "spec-pre/figure-11.wir",
         "Evaluated for nothing, and worth it",
         "Ahead of a branch that does not always need the sum: 19 executions evaluate it once instead of twice, 5 for nothing.",
+        "the evaluation above the branch.",
         &["spec-pre[machine=unit]", "copy-prop", "dce"],
         &[("spec-pre", 1)],
     ),
@@ -456,6 +550,7 @@ const SPECULATION: &[Example] = &[
         "spec-pre/diverging.wir",
         "Why it hurts a diverging warp",
         "No path divides more than before, but a warp that takes all four paths divides on each. With `cost=warp` it is not moved.",
+        "cycles of the warp, which divides on each path.",
         &["spec-pre[cost=path]", "copy-prop", "dce"],
         &[("spec-pre", 1)],
     ),
@@ -463,6 +558,7 @@ const SPECULATION: &[Example] = &[
         "spec-pre/invariant.wir",
         "Out of a loop that may not need it",
         "Half of the trips need the quotient, and half of the threads none: once for each thread instead of 80 times.",
+        "the division before the loop.",
         &["spec-pre", "copy-prop", "dce"],
         &[("spec-pre", 1)],
     ),
@@ -477,12 +573,27 @@ pub fn of_pass(pass: &str) -> Vec<(&'static Example, usize)> {
     PHASES.iter().chain(QUESTIONS).chain(ZEROS).chain(PATHS).chain(SPECULATION).filter_map(shown).collect()
 }
 
+/// Example that a newcomer meets.
+pub const FIRST_EXAMPLE: &Example = &GALLERY[0].examples[0];
+
 const FIRST: &str = include_str!("../../www/examples/first-look.wir");
 
-/// Example that a newcomer meets.
+/// The first example, as it opens.
 pub fn first() -> Shared {
-    let (_, examples) = GALLERY[0];
-    bench(&examples[0], None, FIRST.to_owned(), String::new())
+    bench(FIRST_EXAMPLE, None, FIRST.to_owned(), String::new())
+}
+
+/// The group of an example, and the example that follows it in the gallery; none after the last one.
+pub fn place_in_gallery(example: &Example) -> (&'static Group, Option<&'static Example>) {
+    let mut all = GALLERY.iter().flat_map(|group| group.examples.iter().map(move |example| (group, example)));
+    let group = all.find(|(_, found)| *found == example).map_or(&GALLERY[0], |(group, _)| group);
+    (group, all.next().map(|(_, next)| next))
+}
+
+/// Number of the paper's figure that an example is; none if it is not one. Files of figures have it in their names.
+pub fn figure_of(example: &Example) -> Option<&'static str> {
+    let (_, rest) = example.file.split_once("figure-")?;
+    rest.split(['-', '.']).next()
 }
 
 /// An example with its fetched texts: at the first change of that entry of its pipeline, else of the one that it shows,
@@ -605,7 +716,7 @@ mod tests {
 
     #[test]
     fn every_small_program_is_changed_by_its_passes() {
-        for example in GALLERY[0].1 {
+        for example in GALLERY[0].examples {
             let text = |file: &str| {
                 let path = format!("{}/../www/examples/{file}", env!("CARGO_MANIFEST_DIR"));
                 std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))

@@ -1,5 +1,6 @@
 //! The page: a yew application that draws what the engine in its worker answers.
 
+mod address;
 mod app;
 mod compiled;
 mod dom;

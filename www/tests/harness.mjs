@@ -63,12 +63,13 @@ export function useBrowser() {
 }
 
 /// Opens the page as a newcomer's browser would, in a profile of its own, and waits until the laboratory is there. Then a
-/// hand moves and the editor comes, unless `hand` is false: whoever only looks moves none.
+/// hand moves and the editor comes, unless `hand` is false: whoever only looks moves none. Without a `hash` the page opens in
+/// the shape for engineers, or as a bare address does where `shape` is "learn".
 /// When the test ends, an error that the page wrote to its console fails it, except `expected` ones.
 /// `prepare` is given the page before anything is loaded.
 export async function openPage(
   test,
-  { hash = "", viewport = WIDE, colorScheme = "light", reducedMotion = "reduce", hand = true, expected = null, prepare = () => {} } = {},
+  { hash = "", shape = "lab", viewport = WIDE, colorScheme = "light", reducedMotion = "reduce", hand = true, expected = null, prepare = () => {} } = {},
 ) {
   const context = await browser.newContext({
     viewport,
@@ -86,11 +87,11 @@ export async function openPage(
     assert.deepEqual(problems, [], "the page reported errors");
   });
   await prepare(page);
-  await page.goto(SITE + hash);
+  await page.goto(SITE + (hash || (shape === "lab" ? "#view=lab" : "")));
   await page.locator("main").waitFor();
   if (hand) {
     await page.mouse.move(1, 1);
-    await page.locator(".cm-content:visible").waitFor();
+    await page.locator(".cm-content").first().waitFor({ state: shape === "lab" ? "visible" : "attached" });
   }
   return page;
 }

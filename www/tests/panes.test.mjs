@@ -204,7 +204,7 @@ for (const width of WIDTHS) {
       assert.ok(beyond <= 0, `${beyond} empty pixels below the page`);
       // Boxes that neither scroll nor cut off must hold what is in them.
       const tooWide = await page.evaluate(() =>
-        [...document.querySelectorAll("header, .pane-head, .stage, .slider, .warp button, .stack, .figures, .transport, .stepper, .machine")]
+        [...document.querySelectorAll("header, .pane-head, .stage, .slider, .warp button, .stack, .figures, .transport, .moments, .stepper, .machine")]
           .filter((box) => box.offsetParent && box.scrollWidth > box.clientWidth + 1)
           .map((box) => `${box.className}: ${box.scrollWidth} in ${box.clientWidth}`),
       );

@@ -159,7 +159,7 @@ test("a statement goes its way moment by moment, by hand and by itself", async (
   assert.match(await page.getByTestId("block-n11").innerText().catch(() => page.getByTestId("block-n11").textContent()), /@p1 x = mul/);
   await page.keyboard.press("Home");
   await eventually("back at the source", async () => /^Next/.test(await lead(page)));
-  await page.getByTestId("moment-pace").selectOption("4");
+  await page.getByTestId("pace").selectOption("4");
   await page.getByTestId("inspection").getByTestId("ask").click();
   await eventually("it goes by itself", async () => (await place(page)).at === 1);
   await eventually("and rests", async () => (await page.getByTestId("inspection").getByRole("button", { name: "Play the moments" }).count()) === 1 || (await page.getByTestId("ask").count()) === 0);

@@ -208,7 +208,7 @@ test("questions play, rest, and stand still for those who asked for less motion"
   for (const reducedMotion of ["reduce", "no-preference"]) {
     const page = await openPage(t, { reducedMotion });
     await openFigure(page, "figure-5");
-    await page.getByTestId("moment-pace").selectOption({ label: "4×" });
+    await page.getByTestId("pace").selectOption({ label: "4×" });
     await page.getByTestId("show-inspection").waitFor({ state: "attached" });
     await goTo(page, 1);
     const travelling = () =>
@@ -290,7 +290,7 @@ test("questions move at the screen's pace in a function of 200 blocks", async (t
   await page.getByTestId("token-tree").getByRole("treeitem").first().waitFor();
   await settled(() => page.getByTestId("simulator-pane").innerText());
   await goTo(page, 1);
-  await page.getByTestId("moment-pace").selectOption({ label: "2×" });
+  await page.getByTestId("pace").selectOption({ label: "2×" });
   await page.getByTestId("ask").click();
   const work = await workPerFrame(t, page, 4_000);
   assert.ok((await moment(page)) > 5, "questions moved meanwhile");

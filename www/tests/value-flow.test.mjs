@@ -175,7 +175,7 @@ test("steps move at the screen's pace in a function of 200 blocks", async (t) =>
   const page = await openPage(t, { reducedMotion: "no-preference" });
   await openValueFlow(page, diamonds(66, { profile: true }));
   await settled(() => page.getByTestId("simulator-pane").innerText());
-  await page.getByTestId("moment-pace").selectOption({ label: "4×" });
+  await page.getByTestId("pace").selectOption({ label: "4×" });
   // In the middle, with the marks of hundreds of steps on the graph.
   const last = Number(await page.getByTestId("walk").getAttribute("max"));
   await page.getByTestId("walk").fill(String(Math.round(last / 2)));

@@ -25,6 +25,7 @@ use message::{Bench, Look, Print, Request, Response};
 pub struct Engine {
     clock: fn() -> f64,
     opened: Option<(Bench, view::Opened)>,
+    runner: simulation::Runner,
     watched: simulation::Watcher,
     mapper: map::Mapper,
 }
@@ -32,7 +33,13 @@ pub struct Engine {
 impl Engine {
     /// An engine that remembers nothing. `clock` gives microseconds since some moment.
     pub fn new(clock: fn() -> f64) -> Engine {
-        Engine { clock, opened: None, watched: simulation::Watcher::default(), mapper: map::Mapper::default() }
+        Engine {
+            clock,
+            opened: None,
+            runner: simulation::Runner::default(),
+            watched: simulation::Watcher::default(),
+            mapper: map::Mapper::default(),
+        }
     }
 
     /// Answers one request. Never panics on bad input: what is wrong with a program is part of the answer.
@@ -45,7 +52,7 @@ impl Engine {
             Request::Inspect(inspect) => {
                 Response::Inspected(self.open(inspect.bench.clone()).inspection(&inspect).map(Box::new))
             }
-            Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate))),
+            Request::Simulate(simulate) => Response::Simulated(Box::new(self.runner.simulate(&simulate))),
             Request::Probe(probe) => Response::Zeros(zeros::zeros(&probe).map(Box::new)),
             Request::Try(trial) => Response::Tried(Box::new(trial::try_pipeline(&trial, self.clock))),
             Request::Map(piece) => Response::Mapped(Box::new(self.mapper.map(&piece, self.clock))),

@@ -1,6 +1,6 @@
 //! Runs of programs on the simulated machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use warpscope_core::derive;
 use warpscope_core::graph::Cfg;
@@ -24,14 +24,38 @@ use crate::program::{Loaded, launch_text, load};
 /// Warps whose lanes are shown at a time.
 const MOST_WARPS: usize = 64;
 
-/// Runs both programs. A launch that they share is sized for the first.
-pub fn simulate(simulate: &Simulate) -> Simulated {
-    let run = |program: &Program| run(program, &simulate.settings);
-    let is_shared =
-        (&simulate.before.launch, &simulate.before.kernel) == (&simulate.after.launch, &simulate.after.kernel);
-    let sized = if is_shared { sized_launch(&simulate.before, &simulate.settings) } else { None };
-    let launch = sized.unwrap_or_else(|| simulate.after.launch.clone());
-    Simulated { before: run(&simulate.before), after: run(&Program { launch, ..simulate.after.clone() }) }
+/// Runs that are kept: those of the last answer. An older one runs again.
+const MOST_KEPT: usize = 3;
+
+/// Runs of programs, of which the last are kept: from one position to the next the source and the program after all
+/// passes are the same, so that one run of three is new.
+#[derive(Default)]
+pub struct Runner {
+    kept: VecDeque<(Program, Settings, Result<Run, String>)>,
+}
+
+impl Runner {
+    /// Runs the programs. A launch that they share is sized for the first.
+    pub fn simulate(&mut self, simulate: &Simulate) -> Simulated {
+        let Simulate { before, after, end, settings } = simulate;
+        let is_shared = (&before.launch, &before.kernel) == (&after.launch, &after.kernel);
+        let sized = if is_shared { sized_launch(before, settings) } else { None };
+        let launch = sized.unwrap_or_else(|| after.launch.clone());
+        let mut run_sized =
+            |program: &Program| self.run(&Program { launch: launch.clone(), ..program.clone() }, settings);
+        let (after, end) = (run_sized(after), end.as_ref().map(|end| run_sized(end).map(|run| run.total)));
+        Simulated { before: self.run(before, settings), after, end }
+    }
+
+    fn run(&mut self, program: &Program, settings: &Settings) -> Result<Run, String> {
+        let known = self.kept.iter().position(|(kept, set, _)| (kept, set) == (program, settings));
+        let known = known.and_then(|place| self.kept.remove(place));
+        let kept = known.unwrap_or_else(|| (program.clone(), settings.clone(), run(program, settings)));
+        let result = kept.2.clone();
+        self.kept.push_front(kept);
+        self.kept.truncate(MOST_KEPT);
+        result
+    }
 }
 
 /// The launch of a program as it is run: its derived parts follow the sizes of the settings. None if there is a mistake,
@@ -171,7 +195,7 @@ fn run(program: &Program, settings: &Settings) -> Result<Run, String> {
             inst: inst.inst.as_u32(),
             line,
             text: warpscope_core::text::instruction_text(&module, &module.funcs[inst.func], inst.inst),
-            counts: inst_counts(inst),
+            counts: inst_counts(inst, module.funcs[inst.func].insts[inst.inst].is_terminator()),
         });
     }
     let func = &module.funcs[kernel];
@@ -191,9 +215,8 @@ fn run(program: &Program, settings: &Settings) -> Result<Run, String> {
         bank_conflicts: result.shared_bank_conflicts,
         sectors: insts.iter().map(|inst| inst.counts.sectors).sum(),
     };
-    let requests = insts.iter().map(|inst| inst.counts.requests).sum();
     Ok(Run {
-        total: counts(&whole, (result.warp_instructions, result.thread_instructions), requests),
+        total: counts(&whole, (result.warp_instructions, result.thread_instructions), insts.iter()),
         warps: result.warps,
         warp_size: result.warp_size,
         blocks,
@@ -212,19 +235,28 @@ fn block_key(inst: &InstResult, kernel: Func) -> String {
 fn block_run(result: &RunResult, insts: &[InstRun], name: String) -> BlockRun {
     let statistics = result.block_statistics.get(&name).cloned().unwrap_or_default();
     let heat = result.blocks.get(&name).cloned().unwrap_or_default();
-    let requests = insts.iter().filter(|inst| inst.block == name).map(|inst| inst.counts.requests).sum();
-    BlockRun { counts: counts(&statistics, (heat.issues, heat.lanes), requests), name }
+    let own = insts.iter().filter(|inst| inst.block == name);
+    BlockRun { counts: counts(&statistics, (heat.issues, heat.lanes), own), name }
 }
 
-fn counts(of: &BlockStatistics, (issues, lanes): (u64, u64), requests: u64) -> Counts {
+/// Counts of the launch or of a block, whose issues and active lanes these are, and whose instructions.
+fn counts<'a>(
+    of: &BlockStatistics,
+    (issues, lanes): (u64, u64),
+    insts: impl Iterator<Item = &'a InstRun> + Clone,
+) -> Counts {
+    let evaluations = insts
+        .clone()
+        .fold((0, 0), |(warps, lanes), inst| (warps + inst.counts.evaluations.0, lanes + inst.counts.evaluations.1));
     Counts {
         cycles: of.cycles,
         issues,
         lanes,
+        evaluations,
         divergent: of.divergent,
         loads: named(&of.loads),
         stores: named(&of.stores),
-        requests,
+        requests: insts.map(|inst| inst.counts.requests).sum(),
         sectors: of.sectors,
         l1_hits: of.l1_hits,
         bank_conflicts: of.bank_conflicts,
@@ -236,7 +268,7 @@ fn counts(of: &BlockStatistics, (issues, lanes): (u64, u64), requests: u64) -> C
 /// The spaces as opcodes name them.
 const SPACES: [&str; 5] = ["global", "shared", "local", "const", "param"];
 
-fn inst_counts(inst: &InstResult) -> Counts {
+fn inst_counts(inst: &InstResult, is_terminator: bool) -> Counts {
     let accesses = |root: &str| {
         let mut parts = inst.opcode.split('.');
         let is_access = parts.next() == Some(root) && inst.requests > 0;
@@ -250,6 +282,7 @@ fn inst_counts(inst: &InstResult) -> Counts {
         cycles: inst.cycles,
         issues: inst.issues,
         lanes: inst.lanes,
+        evaluations: if is_terminator { (0, 0) } else { (inst.issues, inst.lanes) },
         divergent: inst.divergent,
         requests: if inst.sectors > 0 { inst.requests } else { 0 },
         sectors: inst.sectors,
@@ -405,7 +438,34 @@ launch k {
 
     fn simulated(text: &str, settings: Settings) -> Simulated {
         let program = Program { text: text.to_owned(), kernel: "k".to_owned(), ..Program::default() };
-        simulate(&Simulate { before: program.clone(), after: program, settings })
+        Runner::default().simulate(&Simulate { before: program.clone(), after: program, end: None, settings })
+    }
+
+    #[test]
+    fn kept_runs_equal_new_ones() {
+        let program = |text: &str| Program { text: text.to_owned(), kernel: "k".to_owned(), ..Program::default() };
+        let (first, second) = (program(LOOP), program(&LOOP.replace("v = ld", "w = ld")));
+        let mut runner = Runner::default();
+        for (before, after, seed) in
+            [(&first, &second, 1), (&first, &first, 1), (&second, &first, 2), (&first, &second, 1)]
+        {
+            let settings = Settings { seed: Some(seed), ..Settings::default() };
+            let simulate =
+                Simulate { before: before.clone(), after: after.clone(), end: Some(first.clone()), settings };
+            assert_eq!(runner.simulate(&simulate), Runner::default().simulate(&simulate));
+            assert!(runner.kept.len() <= MOST_KEPT);
+        }
+    }
+
+    #[test]
+    fn evaluations_leave_terminators_out() {
+        let run = simulated(LOOP, Settings::default()).before.expect("the kernel ends");
+        let is_terminator =
+            |inst: &&InstRun| ["br", "jmp", "ret", "exit"].iter().any(|name| inst.text.starts_with(name));
+        let terminators: u64 = run.insts.iter().filter(is_terminator).map(|inst| inst.counts.issues).sum();
+        assert!(terminators > 0);
+        assert_eq!(run.total.evaluations.0, run.total.issues - terminators);
+        assert!(run.total.evaluations.1 > run.total.evaluations.0 && run.total.evaluations.1 < run.total.lanes);
     }
 
     #[test]

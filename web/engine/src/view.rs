@@ -41,6 +41,8 @@ pub struct Opened {
     /// The session's passes with their settings.
     steps: Vec<Step>,
     stages: Vec<StageResult>,
+    /// The program after all passes, in canonical text, once a position has needed it.
+    end: Option<String>,
     /// For each stage the session's passes, several for a named pipeline; none for a stage that cannot run.
     passes: Vec<Option<Range<usize>>>,
     /// Warp counts of a run of the program after so many events, so set.
@@ -91,6 +93,7 @@ impl Opened {
             session,
             steps: Vec::new(),
             stages,
+            end: None,
             passes,
             counted: LastRun::default(),
             reused: LastRun::default(),
@@ -192,6 +195,14 @@ impl Opened {
         }
         view.remark = view.remark.filter(|_| ahead.is_none());
         view.after = after.text().to_owned();
+        let last = session.journal().events().len();
+        if done < last {
+            let end = self.end.get_or_insert_with(|| {
+                session.seek(last);
+                Listing::new(session.module(), Some(kernel)).text().to_owned()
+            });
+            view.end = (*end != view.after).then(|| end.clone());
+        }
         view
     }
 

@@ -2,8 +2,9 @@
 
 use warpscope_engine::message::{Guard, Request, Response, Scope, Shared};
 
-use super::choices::{Dialog, Notice, Results, Selection, Sheet, Tab, Theme, Watched};
+use super::choices::{Dialog, Notice, Results, Selection, Shape, Sheet, Tab, Theme, Watched};
 use super::{PipelineEdit, SettingsEdit, Travel};
+use crate::examples::Example;
 
 /// Actions of users and engine.
 #[derive(Clone, Debug)]
@@ -77,8 +78,12 @@ pub enum Action {
     LinkLeft,
     /// The colours change.
     Theme(Theme),
-    /// An example of that name replaces everything; what a person has changed is kept.
-    OpenExample(&'static str, Box<Shared>),
+    /// An example replaces everything; what a person has changed is kept.
+    OpenExample(&'static Example, Box<Shared>),
+    /// The page takes another shape.
+    Shape(Shape),
+    /// The source takes the place of the program at the position, or gives it back.
+    ShowSource(bool),
     /// Restores what was kept last.
     BringBack,
     /// It is still kept, and the page no longer says so.

@@ -6,7 +6,6 @@ use warpscope_engine::message::inspect::Inspection;
 use warpscope_engine::message::{Inspect, Probe, Request, Response, Simulate, Zeros};
 
 use super::{Dialog, Lab, Notice};
-use crate::examples;
 
 /// An inspection, and the request for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,7 +126,7 @@ impl Lab {
                 let text = format!("This link could not be opened: {why}. Showing an example instead.");
                 self.enter_link();
                 self.keep("An example is open.");
-                self.load(examples::first());
+                self.load_first_example();
                 self.notice = Some(Notice { text, is_error: true });
             }
         }

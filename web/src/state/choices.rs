@@ -44,10 +44,20 @@ pub struct Watched {
 impl Watched {
     /// The question about one of the two programs that are run.
     pub fn question(self, simulate: &Simulate) -> Watch {
-        let Simulate { before, after, settings } = simulate;
+        let Simulate { before, after, settings, .. } = simulate;
         let program = if self.after { after } else { before };
         Watch { program: program.clone(), settings: settings.clone(), issue: self.issue }
     }
+}
+
+/// Shapes of the page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// For readers: notes, one text, the graph, four figures.
+    #[default]
+    Learn,
+    /// For engineers: every pane.
+    Lab,
 }
 
 /// The texts of the source pane.

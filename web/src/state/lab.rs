@@ -8,12 +8,13 @@ use warpscope_engine::message::{
 };
 
 use super::answers::{Answered, Counted};
-use super::choices::{Dialog, Notice, Results, Selection, Sheet, Tab, Theme, Watched};
+use super::choices::{Dialog, Notice, Results, Selection, Shape, Sheet, Tab, Theme, Watched};
 use super::launches::Launches;
 use super::map::HeatMap;
+use super::opening::BeforeLink;
 use super::timeline::Travel;
 use super::trials::Trials;
-use crate::examples;
+use crate::examples::Example;
 
 /// The laboratory as the page knows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +91,12 @@ pub struct Lab {
     pub map: Rc<HeatMap>,
     /// The block or line that is selected everywhere.
     pub selected: Option<Selection>,
+    /// Shape of the page.
+    pub shape: Shape,
+    /// Whether the source takes the place of the program at the position, in the shape for readers.
+    pub shows_source: bool,
+    /// Example that is open; none for a person's own program.
+    pub example: Option<&'static Example>,
     /// Which text the source pane shows.
     pub tab: Tab,
     /// The sheet of the change pane.
@@ -106,8 +113,8 @@ pub struct Lab {
     pub opened: Option<Rc<Bench>>,
     /// Benches that examples have replaced, where they were more than another example; the last one at the end.
     pub kept: Rc<Vec<Shared>>,
-    /// The bench that the first of the links in the address replaced, and that bench as it had been opened.
-    pub before_link: Option<Rc<(Shared, Option<Rc<Bench>>)>>,
+    /// The bench that the first of the links in the address replaced.
+    pub before_link: Option<Rc<BeforeLink>>,
     /// Notice about it, until it is closed.
     pub kept_notice: Option<String>,
     /// Light, dark, or as the system says.
@@ -154,6 +161,9 @@ impl Lab {
             varied: None,
             map: Rc::default(),
             selected: None,
+            shape: Shape::Learn,
+            shows_source: false,
+            example: None,
             tab: Tab::Source,
             sheet: Sheet::Usual,
             playing: false,
@@ -166,7 +176,7 @@ impl Lab {
             kept_notice: None,
             theme: Theme::System,
         };
-        lab.load(examples::first());
+        lab.load_first_example();
         lab
     }
 

@@ -38,7 +38,7 @@ mod timeline;
 mod trials;
 
 pub use action::Action;
-pub use choices::{Dialog, Notice, Pane, Results, Selection, Sheet, Tab, Theme, Watched};
+pub use choices::{Dialog, Notice, Pane, Results, Selection, Shape, Sheet, Tab, Theme, Watched};
 pub use lab::Lab;
 pub use map::{HeatMap, variable};
 pub use pipeline::PipelineEdit;

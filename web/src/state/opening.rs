@@ -2,12 +2,24 @@
 
 use std::rc::Rc;
 
-use warpscope_engine::message::Shared;
+use warpscope_engine::message::{Bench, Shared};
 
 use super::{Lab, Tab, Watched};
+use crate::examples::{self, Example};
 
 /// Benches that are kept while examples are open; the oldest goes first.
 const MOST_KEPT: usize = 24;
+
+/// The bench that a link replaced.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BeforeLink {
+    /// All that a link holds of it.
+    shared: Shared,
+    /// That bench as it had been opened.
+    opened: Option<Rc<Bench>>,
+    /// Example that it was.
+    example: Option<&'static Example>,
+}
 
 impl Lab {
     /// Everything that a link holds.
@@ -37,6 +49,7 @@ impl Lab {
         self.selected = None;
         self.pipelines = None;
         self.varied = None;
+        (self.example, self.shows_source) = (None, false);
         self.tab = Tab::Source;
         self.forget_runs();
     }
@@ -59,14 +72,15 @@ impl Lab {
     /// Remembers the bench that a link replaces, unless that came by a link itself.
     pub(super) fn enter_link(&mut self) {
         if self.before_link.is_none() {
-            self.before_link = Some(Rc::new((self.shared(), self.opened.clone())));
+            let (shared, opened, example) = (self.shared(), self.opened.clone(), self.example);
+            self.before_link = Some(Rc::new(BeforeLink { shared, opened, example }));
         }
     }
 
     /// Brings back the bench before the links, and keeps what a person has made of the last one.
     pub(super) fn leave_link(&mut self) {
         let Some(before) = self.before_link.take() else { return };
-        let (shared, opened) = (*before).clone();
+        let BeforeLink { shared, opened, example } = (*before).clone();
         // It has been kept while the links were open, and is there again.
         if opened.as_deref() != Some(&shared.bench) {
             let kept = Rc::make_mut(&mut self.kept);
@@ -79,7 +93,13 @@ impl Lab {
             self.keep("You are back from the link.");
         }
         self.load(shared);
-        self.opened = opened;
+        (self.opened, self.example) = (opened, example);
+    }
+
+    /// Opens the example that a newcomer meets.
+    pub(super) fn load_first_example(&mut self) {
+        self.load(examples::first());
+        self.example = Some(examples::FIRST_EXAMPLE);
     }
 
     /// A bench that was opened and has never had a program that runs shows no figures: those that are there are of the bench

@@ -60,7 +60,9 @@ impl Lab {
     /// The question for runs; none while there is no valid program.
     pub fn simulate(&self) -> Option<Simulate> {
         let (before, after) = self.programs()?;
-        Some(Simulate { before, after, settings: self.settings.clone() })
+        let end = self.view.as_ref()?.end.as_ref();
+        let end = end.map(|text| Program { text: text.clone(), ..after.clone() });
+        Some(Simulate { before, after, end, settings: self.settings.clone() })
     }
 
     /// The question for the zeros of the program that is run at the position; none if nobody looks, or they are known.

@@ -148,6 +148,8 @@ impl Reducible for Lab {
                 }
                 lab.selected = selection;
             }
+            Action::Shape(shape) => lab.shape = shape,
+            Action::ShowSource(shows) => lab.shows_source = shows,
             Action::Tab(tab) => lab.tab = tab,
             Action::Sheet(sheet) => lab.sheet = sheet,
             Action::Dialog(dialog) => lab.dialog = dialog,
@@ -157,9 +159,10 @@ impl Reducible for Lab {
                 lab.leave_link();
             }
             Action::Theme(theme) => lab.theme = theme,
-            Action::OpenExample(title, shared) => {
-                lab.keep(&format!("“{title}” is open."));
+            Action::OpenExample(example, shared) => {
+                lab.keep(&format!("“{}” is open.", example.title));
                 lab.load(*shared);
+                lab.example = Some(example);
                 lab.dialog = None;
                 lab.notice = None;
             }

@@ -6,6 +6,7 @@ use warpscope_engine::message::*;
 use yew::Reducible;
 
 use super::*;
+use crate::examples;
 
 fn pipeline(stages: &[(&str, bool)]) -> Vec<Stage> {
     stages.iter().map(|&(pass, on)| Stage { pass: pass.to_owned(), on, ..Stage::default() }).collect()
@@ -260,7 +261,7 @@ fn view(rewrites: &[usize]) -> View {
 fn an_example_keeps_what_a_person_has_changed() {
     let example = |source: &str| {
         let bench = Bench { source: source.to_owned(), ..Bench::default() };
-        Action::OpenExample("an example", Box::new(Shared { bench, ..Shared::default() }))
+        Action::OpenExample(examples::FIRST_EXAMPLE, Box::new(Shared { bench, ..Shared::default() }))
     };
     let open = |lab: Rc<Lab>, source: &str| lab.reduce(example(source));
     let lab = open(Rc::new(Lab::new()), "one");
@@ -523,13 +524,15 @@ fn moments_of_an_inspection_lead_to_the_change() {
 
 #[test]
 fn a_bench_that_never_had_a_program_shows_no_figures_of_the_one_before() {
-    let runs = || Response::Simulated(Box::new(Simulated { before: Ok(Run::default()), after: Ok(Run::default()) }));
+    let runs = || {
+        Response::Simulated(Box::new(Simulated { before: Ok(Run::default()), after: Ok(Run::default()), end: None }))
+    };
     let ran = || Action::Answered(Box::new(Request::Simulate(Simulate::default())), runs());
     let seen =
         |lab: &Lab, view: View| Action::Answered(Box::new(Request::Look(lab.look())), Response::View(Box::new(view)));
     let open = |source: &str| {
         let bench = Bench { source: source.to_owned(), ..Bench::default() };
-        Action::OpenExample("an example", Box::new(Shared { bench, ..Shared::default() }))
+        Action::OpenExample(examples::FIRST_EXAMPLE, Box::new(Shared { bench, ..Shared::default() }))
     };
     let lab = Rc::new(Lab::new()).reduce(open("good"));
     let lab = lab.clone().reduce(seen(&lab, view(&[2]))).reduce(ran());
@@ -548,7 +551,7 @@ fn a_bench_that_never_had_a_program_shows_no_figures_of_the_one_before() {
 fn a_late_answer_about_the_bench_before_is_not_taken_for_the_one_that_was_opened() {
     let open = |source: &str| {
         let bench = Bench { source: source.to_owned(), ..Bench::default() };
-        Action::OpenExample("an example", Box::new(Shared { bench, ..Shared::default() }))
+        Action::OpenExample(examples::FIRST_EXAMPLE, Box::new(Shared { bench, ..Shared::default() }))
     };
     let answer = |asked: Request, view: View| Action::Answered(Box::new(asked), Response::View(Box::new(view)));
     let lab = Rc::new(Lab::new()).reduce(open("good"));

@@ -4,7 +4,7 @@
 use warpscope_engine::message::{BlockRun, Counts, InstRun, Run};
 use yew::{Callback, Event, Html, component, html, use_state};
 
-use super::figures::{Figure, figures, table_head};
+use super::figures::{Figure, Totals, all_figures, table_head};
 use super::{PaneProps, on};
 use crate::dom;
 use crate::state::{Action, Lab, Pane, Selection};
@@ -15,7 +15,7 @@ pub fn Blocks(PaneProps { lab, act }: &PaneProps) -> Html {
     let figure = use_state(|| Figure::Cycles);
     let Some(runs) = lab.runs.clone() else { return Html::default() };
     let (before, after) = (runs.before.as_ref().ok(), runs.after.as_ref().ok());
-    let known = Figure::all([before, after].into_iter().flatten().map(|run| &run.total));
+    let known = Figure::all([before, after].into_iter().flatten().map(|run| &run.total), lab.pass_here());
     let choose = {
         let (figure, known) = (figure.clone(), known.clone());
         Callback::from(move |event: Event| {
@@ -40,7 +40,7 @@ pub fn Blocks(PaneProps { lab, act }: &PaneProps) -> Html {
                 </select>
             </label>
             <table class="figures rows" data-testid="by-block">
-                { table_head("Block") }
+                { table_head("Block", false) }
                 <tbody>
                     { for rows.iter().map(|row| {
                         let select = select(act, row.name, None);
@@ -52,7 +52,7 @@ pub fn Blocks(PaneProps { lab, act }: &PaneProps) -> Html {
                 <section class="of-block" data-testid="of-block">
                     <h4><code>{ row.name }</code>{ format!(", {} by instruction", figure.name()) }</h4>
                     <table class="figures rows insts" data-testid="by-instruction">
-                        { table_head("Instruction") }
+                        { table_head("Instruction", false) }
                         <tbody>
                             { for paired_insts(row.name, before, after, lab).into_iter().map(|pair| {
                                 let is_exact = pair.inst.is_some() && selected.is_some_and(|selection| selection.inst == pair.inst);
@@ -62,7 +62,7 @@ pub fn Blocks(PaneProps { lab, act }: &PaneProps) -> Html {
                         </tbody>
                     </table>
                     <h4><code>{ row.name }</code>{ ", all figures" }</h4>
-                    { figures(row.before, row.after, lab.pass_here(), "block-figures") }
+                    { all_figures(Totals { source: row.before, here: row.after, end: None }, lab.pass_here(), "block-figures") }
                 </section>
             } else {
                 <p class="note hint">{ "Select a block, here or in any pane, to see its instructions and all of its figures." }</p>

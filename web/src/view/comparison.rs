@@ -59,6 +59,9 @@ pub struct Props {
     pub diff: Lines,
     /// The block or line that is selected everywhere.
     pub selected: Option<Selection>,
+    /// Whether equal lines are shown, however far from a difference they are.
+    #[prop_or_default]
+    pub is_whole: bool,
     /// The runs whose heat is shown beside the lines.
     pub run: Option<Shared<Simulated>>,
     /// Selection when a key is pressed.
@@ -69,14 +72,15 @@ pub struct Props {
 
 /// The two texts as one list of lines.
 #[component]
-pub fn Comparison(Props { diff, selected, run, now, act }: &Props) -> Html {
+pub fn Comparison(Props { diff, selected, is_whole: shows_all, run, now, act }: &Props) -> Html {
     let opened = use_state(Vec::<usize>::new);
     let place = use_node_ref();
     let sight = use_sight(&place);
     let heat = use_memo(run.clone(), |run| Heat::of(run.as_ref()));
     let widths = use_memo(diff.clone(), |lines| widths(lines));
+    let shows_all = *shows_all;
     let parts = use_memo((diff.clone(), (*opened).clone(), selected.clone()), |(lines, opened, selected)| {
-        folds(lines, opened, selected.as_ref())
+        if shows_all { (0..lines.len()).map(Part::Line).collect() } else { folds(lines, opened, selected.as_ref()) }
     });
     {
         let (opened, lines) = (opened.clone(), diff.clone());
@@ -98,9 +102,9 @@ pub fn Comparison(Props { diff, selected, run, now, act }: &Props) -> Html {
         });
     }
     {
-        // The change comes into sight after a step, whatever is selected.
+        // The change comes into sight after a step, whatever is selected, and when the pane gets another height.
         let (place, parts) = (place.clone(), parts.clone());
-        use_effect_with(diff.clone(), move |lines| {
+        use_effect_with((diff.clone(), sight.height), move |(lines, _)| {
             if let Some((pane, rows)) = place.cast::<HtmlElement>().zip(changed_rows(lines, &parts)) {
                 show_rows(&pane, &rows);
             }

@@ -114,11 +114,11 @@ fn Gallery(GalleryProps { act }: &GalleryProps) -> Html {
         Callback::from(move |_| open.emit((example, None)))
     };
     html! {
-        { for examples::GALLERY.iter().map(|(heading, group)| html! {
+        { for examples::GALLERY.iter().map(|examples::Group { heading, paper, examples }| html! {
             <section class="gallery">
-                <h3>{ *heading }</h3>
+                <h3>{ *heading }if !paper.is_empty() { <cite>{ *paper }</cite> }</h3>
                 <ul>
-                    { for group.iter().map(|example| html! {
+                    { for examples.iter().map(|example| html! {
                         <li>
                             <button type="button" onclick={choose(example)} data-testid={format!("example-{}", example.file)}>
                                 <b>{ example.title }if opening == example.file { <span class="late">{ " opening…" }</span> }</b>

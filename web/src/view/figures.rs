@@ -1,10 +1,11 @@
-//! The figures of a run, before and after: what they are called, how they are read from counts, and their table.
+//! The figures of runs of the source, of the program here, and of that at the end: names, values, and their table.
 
 use warpscope_engine::message::Counts;
 use yew::{Html, html};
 
 use super::thousands;
 use crate::presets;
+use crate::state::Lab;
 
 /// A number that counts give.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,6 +16,10 @@ pub enum Figure {
     WarpInstructions,
     /// Active lanes, summed over issues.
     ThreadInstructions,
+    /// Issues without those of terminators.
+    EvaluationsByWarps,
+    /// Active lanes of these.
+    EvaluationsByLanes,
     /// The share of active lanes.
     SimtEfficiency,
     /// Branches that split their warp.
@@ -37,8 +42,8 @@ pub enum Figure {
 const SMALLEST_CHANGE: f64 = 0.000_5;
 
 impl Figure {
-    /// The figures that say something about any of these counts.
-    pub fn all<'a>(counts: impl Iterator<Item = &'a Counts> + Clone) -> Vec<Figure> {
+    /// The figures that say something about any of these counts, after a pass of that name.
+    pub fn all<'a>(counts: impl Iterator<Item = &'a Counts> + Clone, pass: &str) -> Vec<Figure> {
         let names = |of: fn(&Counts) -> &Vec<(String, u64)>| {
             let mut names: Vec<String> = Vec::new();
             for (name, _) in counts.clone().flat_map(of) {
@@ -48,13 +53,16 @@ impl Figure {
             }
             names
         };
-        let mut all = vec![
-            Figure::Cycles,
+        let mut all = vec![Figure::Cycles];
+        if saves_evaluations(pass) {
+            all.extend([Figure::EvaluationsByLanes, Figure::EvaluationsByWarps]);
+        }
+        all.extend([
             Figure::WarpInstructions,
             Figure::ThreadInstructions,
             Figure::SimtEfficiency,
             Figure::DivergentBranches,
-        ];
+        ]);
         all.extend(names(|counts| &counts.loads).into_iter().map(Figure::Loads));
         all.extend(names(|counts| &counts.stores).into_iter().map(Figure::Stores));
         all.extend([Figure::SectorsARequest, Figure::CacheHits, Figure::BankConflicts]);
@@ -72,6 +80,8 @@ impl Figure {
             Figure::Cycles => "Cycles".to_owned(),
             Figure::WarpInstructions => "Warp instructions".to_owned(),
             Figure::ThreadInstructions => "Thread instructions".to_owned(),
+            Figure::EvaluationsByWarps => "Evaluations by warps".to_owned(),
+            Figure::EvaluationsByLanes => "Evaluations by lanes".to_owned(),
             Figure::SimtEfficiency => "SIMT efficiency".to_owned(),
             Figure::DivergentBranches => "Divergent branches".to_owned(),
             Figure::Loads(space) => of_space(space, "loads"),
@@ -93,6 +103,8 @@ impl Figure {
             Figure::Cycles => Some(counts.cycles as f64),
             Figure::WarpInstructions => Some(counts.issues as f64),
             Figure::ThreadInstructions => Some(counts.lanes as f64),
+            Figure::EvaluationsByWarps => Some(counts.evaluations.0 as f64),
+            Figure::EvaluationsByLanes => Some(counts.evaluations.1 as f64),
             Figure::SimtEfficiency => counts.simt_efficiency(),
             Figure::DivergentBranches => Some(counts.divergent as f64),
             Figure::Loads(space) => named(&counts.loads, space),
@@ -122,7 +134,7 @@ impl Figure {
     fn is_purpose_of(&self, pass: &str) -> bool {
         match self {
             Figure::Cycles => true,
-            Figure::ThreadInstructions => presets::SAVE_EVALUATIONS.contains(&pass),
+            Figure::EvaluationsByLanes | Figure::EvaluationsByWarps => saves_evaluations(pass),
             Figure::Loads(_) => presets::SAVE_LOADS.contains(&pass),
             Figure::SimtEfficiency | Figure::DivergentBranches => presets::AVOID_DIVERGENCE.contains(&pass),
             _ => false,
@@ -155,42 +167,93 @@ impl Figure {
     }
 }
 
-/// The head of a table whose rows end in [`Figure::cells`].
-pub fn table_head(what: &str) -> Html {
+/// Whether a pass is for fewer evaluations.
+fn saves_evaluations(pass: &str) -> bool {
+    presets::SAVE_EVALUATIONS.contains(&pass)
+}
+
+/// The head of a table whose rows end in [`Figure::cells`], and with `has_end` in the value at the end.
+pub fn table_head(what: &str, has_end: bool) -> Html {
     html! {
         <thead>
             <tr>
                 <th scope="col"><span class="hidden">{ what.to_owned() }</span></th>
-                <th scope="col">{ "before" }</th>
-                <th scope="col">{ "after" }</th>
+                <th scope="col">{ "source" }</th>
+                <th scope="col">{ "here" }</th>
                 <th scope="col">{ "change" }</th>
+                if has_end { <th scope="col" class="end">{ "end" }</th> }
             </tr>
         </thead>
     }
 }
 
+/// Counts of three programs, as far as they ran.
+#[derive(Clone, Copy, Default)]
+pub struct Totals<'a> {
+    /// The source.
+    pub source: Option<&'a Counts>,
+    /// The program at the position.
+    pub here: Option<&'a Counts>,
+    /// The program after all passes; none where that is the program at the position.
+    pub end: Option<&'a Counts>,
+}
+
+impl<'a> Totals<'a> {
+    /// Counts of the last runs.
+    pub fn of(lab: &'a Lab) -> Totals<'a> {
+        let Some(runs) = &lab.runs else { return Totals::default() };
+        let [source, here, end] = runs.totals();
+        Totals { source, here, end: end.filter(|_| runs.end.is_some()) }
+    }
+}
+
+/// A table of figures, after a pass of that name.
+pub fn figure_table(figures: &[Figure], totals: Totals<'_>, pass: &str, test: &'static str) -> Html {
+    let Totals { source, here, end } = totals;
+    html! {
+        <table class="figures" data-testid={test}>
+            { table_head("Figure", end.is_some()) }
+            <tbody>
+                { for figures.iter().map(|figure| {
+                    let name = figure.name();
+                    let id = name.to_lowercase().replace([' ', ':'], "-");
+                    html! {
+                        <tr data-testid={format!("{}-{id}", test.trim_end_matches('s'))}>
+                            <th scope="row">{ name }</th>
+                            { figure.cells(source, here, pass) }
+                            if let Some(end) = end { <td class="end">{ figure.show(figure.of(end)) }</td> }
+                        </tr>
+                    }
+                }) }
+            </tbody>
+        </table>
+    }
+}
+
 /// All figures and the issues by active lanes.
-pub fn figures(before: Option<&Counts>, after: Option<&Counts>, pass: &str, test: &'static str) -> Html {
-    let all = Figure::all([before, after].into_iter().flatten());
+pub fn all_figures(totals: Totals<'_>, pass: &str, test: &'static str) -> Html {
+    let all = Figure::all([totals.source, totals.here, totals.end].into_iter().flatten(), pass);
     html! {
         <>
-            <table class="figures" data-testid={test}>
-                { table_head("Figure") }
-                <tbody>
-                    { for all.iter().map(|figure| {
-                        let name = figure.name();
-                        let id = name.to_lowercase().replace([' ', ':'], "-");
-                        html! {
-                            <tr data-testid={format!("{}-{id}", test.trim_end_matches('s'))}>
-                                <th scope="row">{ name }</th>
-                                { figure.cells(before, after, pass) }
-                            </tr>
-                        }
-                    }) }
-                </tbody>
-            </table>
-            { occupancy(before, after) }
+            { figure_table(&all, totals, pass, test) }
+            { about_evaluations(totals, pass) }
+            { occupancy(totals.source, totals.here) }
         </>
+    }
+}
+
+/// Sentence for lanes that evaluate less while their warps take no fewer cycles; nothing where that is not so.
+pub fn about_evaluations(totals: Totals<'_>, pass: &str) -> Html {
+    let Some((source, here)) = totals.source.zip(totals.here).filter(|_| saves_evaluations(pass)) else {
+        return Html::default();
+    };
+    if here.evaluations.1 >= source.evaluations.1 || here.cycles < source.cycles {
+        return Html::default();
+    }
+    html! {
+        <p class="note" data-testid="about-evaluations">
+            { "Lanes evaluate less, and cycles do not fall: a warp issues an instruction as long as one of its lanes needs it." }
+        </p>
     }
 }
 
@@ -228,8 +291,8 @@ fn occupancy(before: Option<&Counts>, after: Option<&Counts>) -> Html {
     html! {
         <figure class="occupancy" data-testid="occupancy">
             <figcaption>{ "Issues by active lanes" }</figcaption>
-            { bars(before, "before") }
-            { bars(after, "after") }
+            { bars(before, "source") }
+            { bars(after, "here") }
             <p class="axis" aria-hidden="true"><span>{ "1" }</span><span>{ lanes }</span></p>
         </figure>
     }

@@ -6,7 +6,7 @@ use yew::{Callback, Event, Html, component, html};
 
 use super::icons::Icon;
 use super::{PaneProps, icon_button, on};
-use crate::state::{Action, Dialog, Theme};
+use crate::state::{Action, Dialog, Shape, Theme};
 
 /// The bar at the top.
 #[component]
@@ -26,6 +26,10 @@ pub fn Header(PaneProps { lab, act }: &PaneProps) -> Html {
         Theme::Light => (Theme::Dark, "Theme: light"),
         Theme::Dark => (Theme::System, "Theme: dark"),
     };
+    let (other, name, title) = match lab.shape {
+        Shape::Learn => (Shape::Lab, "Lab", "Every pane: passes with their settings, comparisons, lanes"),
+        Shape::Lab => (Shape::Learn, "Learn", "One text, the graph, and four figures"),
+    };
     let share = {
         let act = act.clone();
         Callback::from(move |_| act.emit(Action::Dialog(Some(Dialog::Share(String::new())))))
@@ -43,10 +47,12 @@ pub fn Header(PaneProps { lab, act }: &PaneProps) -> Html {
                 onclick={on(act, || Action::Dialog(Some(Dialog::Examples)))}>
                 { Icon::Examples.html() }<span>{ "Examples" }</span>
             </button>
-            <button type="button" class="plain" title="Compare pipelines" data-testid="open-compare"
-                onclick={on(act, || Action::Dialog(Some(Dialog::Compare)))}>
-                { Icon::Compare.html() }<span>{ "Compare" }</span>
-            </button>
+            if lab.shape == Shape::Lab {
+                <button type="button" class="plain" title="Compare pipelines" data-testid="open-compare"
+                    onclick={on(act, || Action::Dialog(Some(Dialog::Compare)))}>
+                    { Icon::Compare.html() }<span>{ "Compare" }</span>
+                </button>
+            }
             if kernels.len() > 1 {
                 <label class="field kernel">
                     <span>{ "Kernel" }</span>
@@ -58,6 +64,9 @@ pub fn Header(PaneProps { lab, act }: &PaneProps) -> Html {
                 </label>
             }
             <span class="space" />
+            <button type="button" class="plain" title={title} data-testid="shape" onclick={on(act, move || Action::Shape(other))}>
+                { Icon::Layers.html() }<span>{ name }</span>
+            </button>
             <button type="button" class="plain primary" title="Share a link" data-testid="share" onclick={share}>
                 { Icon::Share.html() }<span>{ "Share" }</span>
             </button>

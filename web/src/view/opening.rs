@@ -34,7 +34,7 @@ pub fn use_opening(act: &Callback<Action>) -> (Callback<(&'static Example, Optio
             // The button that was pressed may stand at an entry that goes.
             dom::focus_if_lost_later(".stages .stage.shown .name");
             act.emit(match fetched {
-                Ok(shared) => Action::OpenExample(example.title, Box::new(shared)),
+                Ok(shared) => Action::OpenExample(example, Box::new(shared)),
                 Err(why) => {
                     // A dialog would lie over the notice.
                     act.emit(Action::Dialog(None));

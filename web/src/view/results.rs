@@ -5,10 +5,11 @@ use yew::{Html, classes, component, html};
 
 use super::blocks::Blocks;
 use super::change::with_code;
-use super::figures::figures;
+use super::figures::{Totals, all_figures};
+use super::transport::place_name;
 use super::zeros::Zeros;
 use super::{PaneProps, on};
-use crate::state::{Action, Results as Shown};
+use crate::state::{Action, Lab, Results as Shown};
 
 /// Letters of a list of blocks; more stand in its tooltip.
 const MOST_LETTERS: usize = 80;
@@ -47,7 +48,12 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
                             { before.ok().map(unreached).unwrap_or_default() }
                             if before.is_ok() || after.is_ok() {
                                 { match lab.results {
-                                    Shown::All => figures(before.ok().map(|run| &run.total), after.ok().map(|run| &run.total), lab.pass_here(), "figures"),
+                                    Shown::All => html! {
+                                        <>
+                                            { here(lab) }
+                                            { all_figures(Totals::of(lab), lab.pass_here(), "figures") }
+                                        </>
+                                    },
                                     Shown::Blocks => html! { <Blocks lab={lab.clone()} act={act.clone()} /> },
                                     Shown::Zeros => html! { <Zeros lab={lab.clone()} act={act.clone()} /> },
                                 } }
@@ -57,6 +63,16 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
                 } }
             </div>
         </div>
+    }
+}
+
+/// The position that "here" is, unless it is an end.
+fn here(lab: &Lab) -> Html {
+    match lab.view.as_ref().filter(|view| view.end.is_some() && view.position.stage > 0) {
+        None => Html::default(),
+        Some(view) => {
+            html! { <p class="note" data-testid="here">{ format!("Here: {}", place_name(lab, view.position)) }</p> }
+        }
     }
 }
 

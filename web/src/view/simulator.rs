@@ -124,6 +124,17 @@ fn machine(lab: &Snapshot, act: &Callback<Action>) -> Html {
     }
 }
 
+/// The sliders of all values that the kernel reads.
+pub fn sliders(lab: &Lab, act: &Callback<Action>) -> Html {
+    let (view, _) = lab.drawn();
+    let read: Vec<&ValueSource> = view.sources.iter().filter(|source| source.is_read).collect();
+    match read[..] {
+        [] if lab.lacks_program() => html! { <p class="empty">{ "There is no kernel to run yet." }</p> },
+        [] => html! { <p class="empty">{ "This launch has no inputs and no random buffers." }</p> },
+        _ => html! { { for read.into_iter().map(|source| value_source(source, lab, act)) } },
+    }
+}
+
 /// A slider for everything that the launch makes random.
 #[component]
 fn Values(PaneProps { lab, act }: &PaneProps) -> Html {

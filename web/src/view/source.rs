@@ -3,13 +3,14 @@
 use std::rc::Rc;
 
 use warpscope_engine::message::{Diagnostic, Language, Run};
-use yew::{Callback, Html, KeyboardEvent, component, html, use_memo, use_state};
+use yew::{Callback, Html, KeyboardEvent, MouseEvent, component, html, use_memo, use_state};
 
 use super::change::with_code;
 use super::inspection::LineMarks;
 use super::{PaneProps, Shared, count, on, thousands};
+use crate::dom;
 use crate::editor::{EditorBox, LineLevel, PaintedLine};
-use crate::state::{Action, Lab, Pane, Selection, Tab};
+use crate::state::{Action, Lab, Pane, Selection, Shape, Tab};
 
 /// The source pane.
 #[component]
@@ -46,11 +47,15 @@ pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
             jump.set(Some((tab, offset, jump.map_or(0, |jump| jump.2) + 1)));
         })
     };
+    let is_learn = lab.shape == Shape::Learn;
     let language = if view.language == Language::Ptx { "PTX" } else { "text IR" };
     html! {
-        <section class="pane source" aria-label="Source" data-testid="source-pane">
+        <section class="pane source" aria-label="Source" data-testid="source-pane" hidden={is_learn && !lab.shows_source}>
             <div class="pane-head">
                 { tabs(lab.tab, act) }
+                if is_learn {
+                    <button type="button" class="plain small" onclick={hide_source(act)}>{ "Back to the step" }</button>
+                }
                 <span class="note">{ if lab.tab == Tab::Source { language } else if view.launch_is_derived { "derived" } else { "" } }</span>
             </div>
             <div class="pane-body editors" role="tabpanel" id="source-panel" aria-labelledby={tab_id(lab.tab)}>
@@ -73,6 +78,16 @@ pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
     }
 }
 
+/// Gives the place of the source back to the program at the position.
+fn hide_source(act: &Callback<Action>) -> Callback<MouseEvent> {
+    let act = act.clone();
+    Callback::from(move |_| {
+        act.emit(Action::ShowSource(false));
+        // The button goes.
+        dom::focus_later("show-source".to_owned());
+    })
+}
+
 fn tab_id(tab: Tab) -> &'static str {
     match tab {
         Tab::Source => "tab-source",
@@ -87,10 +102,10 @@ fn tabs(shown: Tab, act: &Callback<Action>) -> Html {
             if ["ArrowLeft", "ArrowRight"].contains(&event.key().as_str()) {
                 event.prevent_default();
                 // Of the tab that has the focus; which one is shown may not be drawn yet.
-                let is_source = crate::dom::id(&event).as_deref() == Some(tab_id(Tab::Source));
+                let is_source = dom::id(&event).as_deref() == Some(tab_id(Tab::Source));
                 let other = if is_source { Tab::Launch } else { Tab::Source };
                 act.emit(Action::Tab(other));
-                crate::dom::focus(tab_id(other));
+                dom::focus(tab_id(other));
             }
         })
     };

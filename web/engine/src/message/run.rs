@@ -54,6 +54,8 @@ pub struct Simulate {
     pub before: Program,
     /// And after.
     pub after: Program,
+    /// The program after all passes, where that is a third one.
+    pub end: Option<Program>,
     /// How.
     pub settings: Settings,
 }
@@ -65,6 +67,17 @@ pub struct Simulated {
     pub before: Result<Run, String>,
     /// The program after, or why it did not end well.
     pub after: Result<Run, String>,
+    /// Counts of the program after all passes, or why it did not end well; none where that is the program after.
+    pub end: Option<Result<Counts, String>>,
+}
+
+impl Simulated {
+    /// Counts of the source, of the program at the position, and of the program after all passes, as far as they ran.
+    pub fn totals(&self) -> [Option<&Counts>; 3] {
+        let [before, after] = [&self.before, &self.after].map(|run| run.as_ref().ok().map(|run| &run.total));
+        let end = self.end.as_ref().map_or(after, |end| end.as_ref().ok());
+        [before, after, end]
+    }
 }
 
 /// Result of a run.
@@ -97,6 +110,8 @@ pub struct Counts {
     pub issues: u64,
     /// Active lanes, summed over issues.
     pub lanes: u64,
+    /// Evaluations, by warps and by lanes: issues and their active lanes without those of terminators.
+    pub evaluations: (u64, u64),
     /// Executions of branches that split their warp.
     pub divergent: u64,
     /// Loads by warps, by space; spaces without any are left out.

@@ -143,6 +143,8 @@ pub struct View {
     pub before: String,
     /// The program at the position, in canonical text.
     pub after: String,
+    /// The program after all passes, in canonical text; none where that is the program at the position.
+    pub end: Option<String>,
     /// The control-flow graph of the kernel at the position.
     pub graph: Graph,
     /// For each line of the source (from 1) the block it belongs to; empty where none does.

@@ -16,12 +16,9 @@ use web_sys::Element;
 use yew::{Callback, Html, MouseEvent, component, html, use_effect_with, use_node_ref, use_state_eq};
 
 use super::change::with_code;
-use super::icons::Icon;
-use super::moments::Stepper;
-use super::transport::pace;
-use super::{PaneProps, Shared, Snapshot, icon_button, on, thousands};
+use super::{PaneProps, Shared, thousands};
 use crate::dom;
-use crate::state::{Action, Lab};
+use crate::state::Lab;
 
 use found::{Found, Still};
 pub use marks::LineMarks;
@@ -68,7 +65,6 @@ pub fn Inspection(PaneProps { lab, act }: &PaneProps) -> Html {
     };
     html! {
         <div {class} aria-busy={(!lab.is_inspected()).then_some("true")} data-testid="inspection">
-            if timeline.is_some() { { stepper(lab, told, act) } }
             { happened(lab, told) }
             { trail(&told.trail) }
             if has_marks { { legend(&told.legend) } }
@@ -102,37 +98,6 @@ fn steps_head(timeline: &Timeline, are_open: bool, toggle: Callback<MouseEvent>)
             { &timeline.name }<small>{ thousands(timeline.course.last as u64) }</small>
         </button>
     }
-}
-
-/// The buttons and the slider of the moments.
-fn stepper(lab: &Snapshot, told: &Told, act: &Callback<Action>) -> Html {
-    let (at, last) = lab.moment().unwrap_or_default();
-    let name = told.timeline.as_ref().map_or("", |timeline| &timeline.name);
-    let asking = lab.asking;
-    let (icon, button) = if asking { (Icon::Pause, "Pause") } else { (Icon::Play, "Play the moments") };
-    let inquiry = |is_forward: bool, icon: Icon, name: &str| {
-        icon_button(
-            icon,
-            name,
-            lab.inquiry(is_forward).is_none(),
-            on(act, move || Action::WalkToInquiry { is_forward }),
-        )
-    };
-    let has_inquiries = lab.inquiry(true).or(lab.inquiry(false)).is_some();
-    Stepper {
-        name,
-        slider: "Moment",
-        at,
-        last,
-        before: html! { if has_inquiries { { inquiry(false, Icon::First, "To where an inquiry ended or began") } } },
-        between: html! {
-            <button type="button" class="icon-button play small" aria-label={button} title={button}
-                onclick={on(act, move || Action::Ask(!asking))} data-testid="ask">{ icon.html() }</button>
-        },
-        after: html! { if has_inquiries { { inquiry(true, Icon::Last, "To where an inquiry ends or begins") } } },
-        end: pace(lab, act, "moment-pace"),
-    }
-    .html(act)
 }
 
 /// The event of the moment, or what comes next.
