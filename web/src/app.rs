@@ -17,13 +17,14 @@ use crate::address::Address;
 use crate::compiled::Compiled;
 use crate::dom;
 use crate::editor;
+use crate::engines::{Parts, use_engine, use_first_move};
+use crate::extras::Host;
 use crate::first_view::Record;
 use crate::state::{Action, Dialog, Lab, Notice, Shape, Theme, Travel, Watched};
 use crate::view::{
     Change, Dialogs, GraphPane, Header, Notes, Now, Passes, Program, Simulator, Snapshot, Source, Splits, Strip,
     Transport, with_code,
 };
-use crate::worker::{Engine, Listeners};
 
 /// Pause between two stops while the transport plays, and between two issues while the lanes run, at the usual pace, in
 /// milliseconds.
@@ -33,9 +34,6 @@ const ISSUE_PAUSE_MS: f64 = 160.0;
 pub const MOMENT_PAUSE_MS: f64 = 800.0;
 /// How long the state must rest before programs are run, in milliseconds.
 const RUN_PAUSE_MS: u32 = 120;
-
-/// Events that announce an action of the user.
-const SIGNS_OF_A_HAND: [&str; 5] = ["pointermove", "pointerdown", "keydown", "wheel", "focusin"];
 
 /// Key under which the browser stores the theme.
 const THEME_KEY: &str = "warpscope.theme";
@@ -58,7 +56,6 @@ pub fn App(properties: &Properties) -> Html {
     use_first_move(editor::wake);
     use_bench_engine(&lab, &act, &parts);
     use_run_engine(&lab, &act, &parts);
-    use_trial_engine(&lab, &act, &parts);
     use_time(&lab, &act);
     use_theme(lab.theme, &act);
     use_shortcuts(&lab.now, &act);
@@ -70,7 +67,7 @@ pub fn App(properties: &Properties) -> Html {
             { kept(lab.kept_notice.as_ref(), &act) }
             { waiting(&lab) }
             { panes(&lab, &act) }
-            <Transport lab={lab.clone()} act={act.clone()} />
+            if !lab.is_comparing { <Transport lab={lab.clone()} act={act.clone()} /> }
             <Dialogs {lab} {act} />
         </>
     }
@@ -94,7 +91,12 @@ fn panes(lab: &Snapshot, act: &Callback<Action>) -> Html {
             ("lab", vec![source, passes, change, graph, simulator, html! { <Splits key="splits" /> }])
         }
     };
-    html! { <main class={classes!(shape, lab().looking.then_some("looking"))}>{ for panes }</main> }
+    html! {
+        <>
+            <main class={classes!(shape, lab().looking.then_some("looking"))} hidden={lab().is_comparing}>{ for panes }</main>
+            <Host lab={lab()} act={act()} />
+        </>
+    }
 }
 
 fn notice(notice: Option<&Notice>, act: &Callback<Action>) -> Html {
@@ -165,45 +167,6 @@ fn Running() -> Html {
             html! { format!("Running for {passed} s. Perhaps an endless loop: Stop in the simulator ends the run.") }
         }
     }
-}
-
-/// Parts of an engine: its code, and answers for the time before it is loaded.
-struct Parts {
-    code: Compiled,
-    record: Rc<Record>,
-}
-
-/// One engine for this component's life, loaded when somebody moves a hand or asks what is not in the record. Failures
-/// become a notice.
-#[hook]
-fn use_engine(act: &Callback<Action>, parts: &Parts) -> Rc<Engine> {
-    let (act, code, record) = (act.clone(), parts.code.clone(), parts.record.clone());
-    let engine = use_memo((), move |()| {
-        let listeners = Listeners {
-            answered: act.reform(|(request, response)| Action::Answered(Box::new(request), response)),
-            failed: act.reform(Action::Failed),
-            ready: act.reform(|()| Action::Ready),
-        };
-        Engine::new(code, record, listeners)
-    });
-    {
-        let engine = engine.clone();
-        use_first_move(move || engine.wake());
-    }
-    engine
-}
-
-/// Calls `wake` when somebody moves a hand for the first time: at once for each of the signs, of which a few come together.
-#[hook]
-fn use_first_move(wake: impl Fn() + Clone + 'static) {
-    use_effect_with((), move |()| {
-        let listen = |event: &'static str| {
-            let wake = wake.clone();
-            EventListener::once(&window(), event, move |_| wake())
-        };
-        let listeners = SIGNS_OF_A_HAND.map(listen);
-        move || drop(listeners)
-    });
 }
 
 /// Asks about the bench whenever it or the position changes, and makes links.
@@ -300,17 +263,6 @@ fn use_run_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
             Timeout::new(1, move || engine.ask(Request::Watch(watch)))
         });
         move || drop(timer)
-    });
-}
-
-/// Tries the pipelines that are compared, one after the other, in a worker that ends when nobody looks any more.
-#[hook]
-fn use_trial_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
-    let engine = use_engine(act, parts);
-    use_effect_with((lab.next_trial(), lab.next_map()), move |(trial, piece)| match (trial, piece) {
-        (Some(trial), _) => engine.ask(Request::Try(trial.clone())),
-        (None, Some(piece)) => engine.ask(Request::Map(piece.clone())),
-        (None, None) => engine.cancel(),
     });
 }
 
@@ -459,7 +411,13 @@ fn use_shortcuts(now: &Now, act: &Callback<Action>) {
                 "v" => Action::Shape(Shape::Learn),
                 "p" => Action::Play(!now.lab().playing),
                 "q" => Action::Ask(!now.lab().asking),
-                "c" => Action::Dialog(Some(Dialog::Compare)),
+                "c" => Action::ShowComparison(!now.lab().is_comparing),
+                "Escape" if now.lab().is_comparing => {
+                    dom::focus_later("open-compare".to_owned());
+                    Action::ShowComparison(false)
+                }
+                // Nothing that the other keys move is in sight.
+                key if now.lab().is_comparing && !["s", "?"].contains(&key) => return,
                 "s" => Action::Dialog(Some(Dialog::Share(String::new()))),
                 "?" => Action::Dialog(Some(Dialog::Help)),
                 "e" if now.lab().shape == Shape::Learn && !now.lab().shows_source => {

@@ -31,6 +31,8 @@ test("the variants of scalar replacement differ as the paper says", async (t) =>
   await openCompare(page, "questions/figure-4.wir");
   const names = await page.getByTestId("compared").locator("thead th").allInnerTexts();
   assert.deepEqual(names.slice(1), ["none", "srqp", "esrqp", "ssrqp-s", "ssrqp[cost=paper]"]);
+  await setDivergence(page, 10);
+  await eventually("all disagree", async () => (await page.getByTestId("compare").locator("output").innerText()) === "100 %");
   assert.equal(await page.locator(".small-graph").count(), 5);
   // N is 16: lanes that all disagree take every side.
   const rounds = 16;
@@ -48,6 +50,24 @@ test("the variants of scalar replacement differ as the paper says", async (t) =>
     assert.equal(await page.getByTestId(`chart-${chart}`).locator(".series path").count(), 55);
   }
   await screenshot(page, "compare");
+});
+
+test("figures are those of the results until somebody moves the divergence", async (t) => {
+  const page = await openPage(t);
+  const cycles = async () => (await page.getByTestId("figure-cycles").locator("td").allInnerTexts()).slice(0, 2).map((text) => Number(text.replaceAll(",", "")));
+  await page.getByTestId("verdict").waitFor();
+  await page.getByTestId("figure-cycles").waitFor();
+  const results = await cycles();
+  await openCompare(page);
+  assert.deepEqual(await row(page, "cycles"), results);
+  assert.equal(await page.getByTestId("as-launched").getAttribute("aria-pressed"), "true");
+  await setDivergence(page, 10);
+  await eventually("lanes differ more", async () => (await row(page, "cycles"))[0] !== results[0]);
+  await page.getByTestId("as-launched").click();
+  await eventually("the launch counts again", async () => (await row(page, "cycles"))[0] === results[0]);
+  // The way back gives the focus back.
+  await page.getByTestId("close-compare").click();
+  await eventually("the button has the focus", () => page.getByTestId("open-compare").evaluate((button) => button === document.activeElement));
 });
 
 test("pipelines are added, changed and taken out, and a wrong one says what is wrong", async (t) => {
@@ -68,8 +88,10 @@ test("pipelines are added, changed and taken out, and a wrong one says what is w
   await eventually("the keyboard stands beside it", () => hasFocus(count - 1));
   // Closed and opened again everything is still there.
   await page.keyboard.press("Escape");
-  await page.getByTestId("dialog").waitFor({ state: "detached" });
+  await page.getByTestId("compare-view").waitFor({ state: "hidden" });
+  await page.locator("main").waitFor();
   await page.keyboard.press("c");
+  await page.getByTestId("compared").waitFor();
   assert.ok((await row(page, "cycles")).every((cycles) => cycles > 0));
 });
 
@@ -114,7 +136,7 @@ for (const width of [1440, 320]) {
     const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     assert.ok(wider <= 0, `the page is ${wider} px too wide`);
     await inBothSchemes(page, async (scheme) => {
-      await checkAccessibility(page, "dialog");
+      await checkAccessibility(page, "[data-testid=compare-view]");
       await screenshot(page, `compare-${scheme}-${width}`);
     });
   });

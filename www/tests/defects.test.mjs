@@ -61,7 +61,7 @@ test("the search for a pass finds names before citations", async (t) => {
 test("a tall dialog has one scroll bar", async (t) => {
   const page = await openPage(t);
   await waitForMistakes(page, NO_MISTAKES);
-  for (const open of ["open-examples", "open-machines", "open-compare"]) {
+  for (const open of ["open-examples", "open-machines"]) {
     await page.getByTestId(open).click();
     const dialog = page.getByTestId("dialog");
     await dialog.waitFor();

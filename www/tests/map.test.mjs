@@ -106,9 +106,9 @@ for (const width of [1440, 320]) {
     await openMap(page, "figure-1");
     await eventually("all cells have run", () => isWhole(page));
     const wider = await page.locator(".sheet-body").evaluate((body) => body.scrollWidth - body.clientWidth);
-    assert.ok(wider <= 0, `the dialog is ${wider} px too wide`);
+    assert.ok(wider <= 0, `the page is ${wider} px too wide`);
     await inBothSchemes(page, async (scheme) => {
-      await checkAccessibility(page, "dialog");
+      await checkAccessibility(page, "[data-testid=compare-view]");
       await page.getByTestId("map").evaluate((map) => map.scrollIntoView());
       await screenshot(page, `map-${scheme}-${width}`);
     });

@@ -22,8 +22,19 @@ const ENGINE_GOAL: usize = 1_200_000;
 const ENGINE_LIMIT: usize = 1_700_000;
 
 /// Files that the page loads only on demand. A browser test compares the page with this list.
-const ON_DEMAND: [&str; 6] =
-    ["code-editor.js", "examples", "lessons", "start-worker.js", "worker.js", "worker_bg.wasm"];
+const ON_DEMAND: [&str; 8] = [
+    "code-editor.js",
+    "examples",
+    "extras.js",
+    "extras_bg.wasm",
+    "lessons",
+    "start-worker.js",
+    "worker.js",
+    "worker_bg.wasm",
+];
+
+/// Compressed bytes of the extras, code and bindings, from which the build fails.
+const EXTRAS_LIMIT: usize = 250_000;
 
 /// Prints the compressed size of each file of the first view, and fails if the sum is over budget.
 /// A draft is only measured.
@@ -43,6 +54,18 @@ pub fn check(draft: bool) -> Result<()> {
     println!("    {:>7.1} KB  of {} KB", total as f64 / 1000.0, BUDGET / 1000);
     if !draft && total as f64 > BUDGET as f64 * (1.0 + TOLERANCE) {
         bail!("the first view weighs {total} bytes compressed; the budget is {BUDGET}");
+    }
+    Ok(())
+}
+
+/// Prints the compressed size of the extras, and fails if it is over the limit. A draft is only measured.
+pub fn check_extras(draft: bool) -> Result<()> {
+    let sizes = ["extras.js", "extras_bg.wasm"].map(|name| compressed_size(&fs::read(workspace::dist().join(name))?));
+    let size = sizes.into_iter().sum::<Result<usize>>()?;
+    println!("==> size of the extras, compressed");
+    println!("    {:>7.1} KB  of {} KB", size as f64 / 1000.0, EXTRAS_LIMIT / 1000);
+    if !draft && size > EXTRAS_LIMIT {
+        bail!("the extras weigh {size} bytes compressed; the limit is {EXTRAS_LIMIT}");
     }
     Ok(())
 }

@@ -24,9 +24,10 @@ pub struct Options {
 /// Builds the page into `dist/`, and prints the sizes. Over budget is an error, unless it is a draft.
 pub fn build(options: &Options) -> Result<()> {
     setup::setup()?;
-    binaries(&["page", "worker"], options.draft)?;
+    binaries(&["page", "extras", "worker"], options.draft)?;
     progress::step("assemble dist/", assemble)?;
     budget::check(options.draft)?;
+    budget::check_extras(options.draft)?;
     budget::check_engine("worker", &workspace::dist().join("worker_bg.wasm"), options.draft)
 }
 

@@ -250,7 +250,7 @@ fn run(step: Step, steps: &[Step], options: &Options) -> Result<Tally> {
             // All that is compiled to WebAssembly at once keeps more than one core busy.
             if steps.contains(&Step::Pack) {
                 setup::setup()?;
-                site::binaries(&["page", "worker", "engine"], false)?;
+                site::binaries(&["page", "extras", "worker", "engine"], false)?;
             }
             build_site().map(|()| Tally { passed: 1, failed: 0 })
         }

@@ -47,9 +47,10 @@ fn run_at_points(trial: &Trial, program: &Program) -> Vec<Result<Counts, String>
     runs
 }
 
-/// The settings at one divergence.
-fn settings(trial: &Trial, divergence: f64) -> Settings {
+/// The settings at one divergence, or as launched.
+fn settings(trial: &Trial, divergence: Option<f64>) -> Settings {
     let mut settings = trial.settings.clone();
+    let Some(divergence) = divergence else { return settings };
     let coherence = (1.0 - divergence).clamp(0.0, 1.0);
     settings.sets.extend(trial.vary.iter().map(|name| (format!("{name}.coherence"), coherence)));
     settings
@@ -76,7 +77,7 @@ mod tests {
             bench: Bench { source: source.to_owned(), ..Bench::default() },
             pipeline: pipeline.to_owned(),
             vary: vec!["p".to_owned(), "q".to_owned()],
-            points: points.to_vec(),
+            points: points.iter().map(|&point| Some(point)).chain([None]).collect(),
             ..Trial::default()
         };
         match Engine::new(|| 0.0).answer(Request::Try(trial)) {
@@ -98,6 +99,14 @@ mod tests {
         assert_eq!(loads(&ssrqp, 0), loads(&ssrqp, 1), "the load is before the branches");
         assert!(loads(&ssrqp, 1) < loads(&none, 1));
         assert!(ssrqp.instructions > none.instructions && ssrqp.graph.blocks.len() == none.graph.blocks.len());
+    }
+
+    #[test]
+    fn runs_as_launched_without_a_point() {
+        let launched = tried(&FIGURE_4.replace("draws true 0.5", "draws true 0.5 coherence 1"), "", &[1.0, 0.0]);
+        let unlike = tried(FIGURE_4, "", &[1.0, 0.0]);
+        assert_eq!((loads(&unlike, 2), loads(&launched, 2)), (loads(&unlike, 0), loads(&unlike, 1)));
+        assert_ne!(loads(&unlike, 2), loads(&launched, 2));
     }
 
     #[test]

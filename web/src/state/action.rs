@@ -5,6 +5,7 @@ use warpscope_engine::message::{Guard, Request, Response, Scope, Shared};
 use super::choices::{Dialog, Notice, Results, Selection, Shape, Sheet, Tab, Theme, Watched};
 use super::{PipelineEdit, SettingsEdit, Travel};
 use crate::examples::Example;
+use crate::extras::Subject;
 
 /// Actions of users and engine.
 #[derive(Clone, Debug)]
@@ -50,6 +51,10 @@ pub enum Action {
     Ask(bool),
     /// Time passed while they do.
     NextMoment,
+    /// The comparison of pipelines takes the place of the panes, or gives it back.
+    ShowComparison(bool),
+    /// Another bench, or other settings, are compared.
+    Subject(Box<Subject>),
     /// Other pipelines are compared.
     Compare(Vec<String>),
     /// Something else varies in the map of zeros and divergence.

@@ -103,8 +103,6 @@ pub enum Dialog {
     Help,
     /// Costs of operations on the machine models.
     Machines,
-    /// Several pipelines side by side.
-    Compare,
     /// A link to this bench.
     Share(String),
     /// The program as PTX; none while it is being printed.

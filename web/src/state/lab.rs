@@ -93,6 +93,8 @@ pub struct Lab {
     pub selected: Option<Selection>,
     /// Shape of the page.
     pub shape: Shape,
+    /// Whether the comparison of pipelines takes the place of the panes.
+    pub is_comparing: bool,
     /// Whether the source takes the place of the program at the position, in the shape for readers.
     pub shows_source: bool,
     /// Example that is open; none for a person's own program.
@@ -162,6 +164,7 @@ impl Lab {
             map: Rc::default(),
             selected: None,
             shape: Shape::Learn,
+            is_comparing: false,
             shows_source: false,
             example: None,
             tab: Tab::Source,

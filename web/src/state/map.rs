@@ -4,8 +4,8 @@
 use warpscope_engine::message::inspect::Prediction;
 use warpscope_engine::message::{Bench, Cell, MapPiece, Mapped, Settings, ValueSource};
 
+use super::Lab;
 use super::trials::{POINTS, divergence};
-use super::{Dialog, Lab};
 
 /// Cells that are asked for at a time; the engine answers those that it has the time for.
 const PIECE: usize = 24;
@@ -152,7 +152,7 @@ impl Lab {
 
     /// The next question about the map; none if all is known, or nobody looks, or pipelines come first.
     pub fn next_map(&self) -> Option<MapPiece> {
-        let is_seen = self.dialog == Some(Dialog::Compare) && !self.looking && self.next_trial().is_none();
+        let is_seen = self.is_comparing && !self.looking && self.next_trial().is_none();
         self.map.next(&self.map_question().filter(|_| is_seen)?)
     }
 }

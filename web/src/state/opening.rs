@@ -49,7 +49,7 @@ impl Lab {
         self.selected = None;
         self.pipelines = None;
         self.varied = None;
-        (self.example, self.shows_source) = (None, false);
+        (self.example, self.shows_source, self.is_comparing) = (None, false, false);
         self.tab = Tab::Source;
         self.forget_runs();
     }

@@ -117,6 +117,8 @@ impl Reducible for Lab {
                 }
                 lab.play_moment();
             }
+            Action::ShowComparison(shows) => lab.is_comparing = shows,
+            Action::Subject(subject) => subject.become_state_of(&mut lab),
             Action::Compare(pipelines) => {
                 Rc::make_mut(&mut lab.trials).keep(&pipelines);
                 lab.pipelines = Some(Rc::new(pipelines));

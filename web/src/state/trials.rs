@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use warpscope_engine::message::{Bench, Settings, Stage, Trial, Tried, ValueSource};
 
-use super::{Dialog, Lab};
+use super::Lab;
 use crate::presets::VARIANTS;
 
 /// Pipelines that are compared at a time.
@@ -47,7 +47,8 @@ pub fn what_stays(tried: &[Option<&Tried>], varies: bool) -> Option<&'static str
             "This launch has no random inputs that could differ between lanes: the figures are the same at every divergence.",
         );
     }
-    let is_same = |tried: &Tried| tried.runs.windows(2).all(|runs| runs[0] == runs[1]) && !tried.runs.is_empty();
+    // The first run is as launched.
+    let is_same = |tried: &Tried| tried.runs.len() > 1 && tried.runs[1..].windows(2).all(|runs| runs[0] == runs[1]);
     let known: Vec<&Tried> = tried.iter().copied().collect::<Option<_>>()?;
     let run: Vec<&Tried> = known.into_iter().filter(|tried| tried.refused.is_none()).collect();
     let same = "This kernel does not depend on whether its lanes differ: the figures are the same at every divergence.";
@@ -94,21 +95,29 @@ pub fn pipeline_text(pipeline: &[Stage]) -> String {
 pub fn trial(bench: &Bench, launch: &str, sources: &[ValueSource], settings: &Settings, pipeline: &str) -> Trial {
     let varies = |source: &&ValueSource| source.is_read && source.coherence.is_some();
     let vary: Vec<String> = sources.iter().filter(varies).map(|source| source.name.clone()).collect();
-    let mut settings = settings.clone();
-    settings.sets.retain(|name, _| {
-        let of = name.strip_suffix(".coherence");
-        of.is_none_or(|of| !vary.iter().any(|varies| varies == of))
-    });
     Trial {
         bench: Bench { pipeline: Vec::new(), launch: launch.to_owned(), ..bench.clone() },
         pipeline: pipeline.trim().to_owned(),
-        settings,
+        settings: settings.clone(),
         vary,
-        points: (0..POINTS).map(divergence).collect(),
+        points: [None].into_iter().chain((0..POINTS).map(|point| Some(divergence(point)))).collect(),
     }
 }
 
 impl Lab {
+    /// The divergence that all values that vary have as launched, 0 to 1; none if they differ.
+    pub fn launched_divergence(&self) -> Option<f64> {
+        let view = self.view.as_ref()?;
+        let vary = view.sources.iter().filter(|source| source.is_read && source.coherence.is_some());
+        let own = |source: &ValueSource| {
+            let set = self.settings.sets.get(&format!("{}.coherence", source.name)).copied();
+            1.0 - set.or(source.coherence).unwrap_or_default()
+        };
+        let mut all = vary.map(own);
+        let first = all.next()?;
+        all.all(|other| other == first).then_some(first)
+    }
+
     /// The pipelines that are compared.
     pub fn compared(&self) -> Vec<String> {
         let usual = || usual_pipelines(&self.bench.pipeline);
@@ -129,7 +138,7 @@ impl Lab {
 
     /// The next question about pipelines that are compared; none if all is known, or none are.
     pub fn next_trial(&self) -> Option<Trial> {
-        if self.dialog != Some(Dialog::Compare) {
+        if !self.is_comparing {
             return None;
         }
         let all = self.compared();
@@ -164,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_varies_is_not_set_besides() {
+    fn trials_run_as_launched_and_at_each_divergence() {
         let source = |name: &str, is_read| ValueSource {
             name: name.to_owned(),
             coherence: Some(0.0),
@@ -177,15 +186,16 @@ mod tests {
         }
         let trial = trial(&Bench::default(), "", &[source("p", true), source("y", false)], &settings, " dce ");
         assert_eq!((trial.vary, trial.pipeline.as_str()), (vec!["p".to_owned()], "dce"));
-        assert_eq!(trial.settings.sets.keys().collect::<Vec<_>>(), ["p.zero", "y.coherence"]);
-        assert_eq!((trial.points[0], trial.points[5], trial.points[10]), (0.0, 0.5, 1.0));
+        assert_eq!(trial.settings, settings);
+        assert_eq!((trial.points[0], trial.points[1], trial.points[6]), (None, Some(0.0), Some(0.5)));
+        assert_eq!((trial.points[11], trial.points.len()), (Some(1.0), 12));
     }
 
     #[test]
     fn what_does_not_move_is_said_once_it_is_known() {
         let counts = |cycles| Ok(Counts { cycles, ..Counts::default() });
-        let tried = |cycles: [u64; 2]| Tried { runs: cycles.map(counts).to_vec(), ..Tried::default() };
-        let (same, moves) = (tried([4, 4]), tried([4, 5]));
+        let tried = |cycles: [u64; 3]| Tried { runs: cycles.map(counts).to_vec(), ..Tried::default() };
+        let (same, moves) = (tried([9, 4, 4]), tried([9, 4, 5]));
         let refused = Tried { refused: Some("no".to_owned()), ..Tried::default() };
         assert!(what_stays(&[Some(&same), Some(&refused)], true).is_some());
         assert!(what_stays(&[Some(&same), Some(&moves)], true).is_none());

@@ -1,4 +1,4 @@
-//! Dialogs over the page: the gallery, help, the comparison of pipelines, and the link.
+//! Dialogs over the page: the gallery, help, costs, and the link.
 
 use gloo::utils::window;
 use warpscope_engine::message::{Language, Printed};
@@ -7,7 +7,6 @@ use web_sys::HtmlElement;
 use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_node_ref, use_state};
 
 use super::change::with_code;
-use super::compare::Compare;
 use super::icons::Icon;
 use super::machines::Machines;
 use super::opening::use_opening;
@@ -27,7 +26,6 @@ pub fn Dialogs(PaneProps { lab, act }: &PaneProps) -> Html {
             let machines = lab.catalogue.as_ref().map(|catalogue| catalogue.machines.clone()).unwrap_or_default();
             ("Machines", html! { <Machines {machines} chosen={lab.settings.machine().to_owned()} /> })
         }
-        Some(Dialog::Compare) => ("Compare", html! { <Compare lab={lab.clone()} act={act.clone()} /> }),
         Some(Dialog::Share(link)) => {
             let language = lab.view.as_ref().map_or(Language::Wir, |view| view.language);
             let (source, launch) = (lab.bench.source.clone(), lab.bench.launch.clone());
@@ -35,20 +33,19 @@ pub fn Dialogs(PaneProps { lab, act }: &PaneProps) -> Html {
         }
         Some(Dialog::Ptx(printed)) => ("Save as PTX", as_ptx(printed.as_deref(), act)),
     };
-    html! { <Frame {title} {close} is_wide={lab.dialog == Some(Dialog::Compare)}>{ body }</Frame> }
+    html! { <Frame {title} {close}>{ body }</Frame> }
 }
 
 #[derive(PartialEq, yew::Properties)]
 struct FrameProps {
     title: &'static str,
     close: Callback<()>,
-    is_wide: bool,
     children: Html,
 }
 
 /// A modal dialog of the browser's own kind, which keeps the focus inside and gives it back.
 #[component]
-fn Frame(FrameProps { title, close, is_wide, children }: &FrameProps) -> Html {
+fn Frame(FrameProps { title, close, children }: &FrameProps) -> Html {
     let place = use_node_ref();
     {
         let place = place.clone();
@@ -88,7 +85,7 @@ fn Frame(FrameProps { title, close, is_wide, children }: &FrameProps) -> Html {
         })
     };
     html! {
-        <dialog ref={place} class={is_wide.then_some("wide")} aria-labelledby="dialog-title" {onclose} {onclick} {onkeydown} data-testid="dialog">
+        <dialog ref={place} aria-labelledby="dialog-title" {onclose} {onclick} {onkeydown} data-testid="dialog">
             <div class="sheet">
                 <div class="pane-head">
                     <h2 id="dialog-title">{ *title }</h2>
@@ -264,10 +261,10 @@ const WORDS: [(&str, &str); 5] = [
 
 /// Shortcuts, which do not fire while typing, and the meanings of marks and words.
 fn help() -> Html {
-    let keys: [(&[&str], &str); 16] = [
+    let keys: [(&[&str], &str); 17] = [
         (&["←", "→"], "one change back, one forward"),
         (&["[", "]"], "one pass back, one forward"),
-        (&[",", "."], "where a pass shows moments: one moment back, one forward"),
+        (&[",", "."], "inside a change: one moment back, one forward"),
         (&["<", ">"], "where a pass asks questions: to where an inquiry begins or ends"),
         (&["q"], "play or pause these moments"),
         (&["Home", "End"], "the source, the end"),
@@ -278,7 +275,8 @@ fn help() -> Html {
         (&["f"], "fit the graph into its pane, or make it readable again"),
         (&["+", "−"], "in the graph: larger, smaller"),
         (&["Shift", "↓"], "in the graph, with any arrow: move the drawing"),
-        (&["c"], "compare pipelines"),
+        (&["v"], "the page for readers, the page with every pane"),
+        (&["c"], "compare pipelines, or go back"),
         (&["s"], "share"),
         (&["?"], "this list"),
     ];

@@ -30,6 +30,7 @@ pub fn Header(PaneProps { lab, act }: &PaneProps) -> Html {
         Shape::Learn => (Shape::Lab, "Lab", "Every pane: passes with their settings, comparisons, lanes"),
         Shape::Lab => (Shape::Learn, "Learn", "One text, the graph, and four figures"),
     };
+    let is_comparing = lab.is_comparing;
     let share = {
         let act = act.clone();
         Callback::from(move |_| act.emit(Action::Dialog(Some(Dialog::Share(String::new())))))
@@ -48,8 +49,8 @@ pub fn Header(PaneProps { lab, act }: &PaneProps) -> Html {
                 { Icon::Examples.html() }<span>{ "Examples" }</span>
             </button>
             if lab.shape == Shape::Lab {
-                <button type="button" class="plain" title="Compare pipelines" data-testid="open-compare"
-                    onclick={on(act, || Action::Dialog(Some(Dialog::Compare)))}>
+                <button type="button" class="plain" title="Compare pipelines" id="open-compare" data-testid="open-compare"
+                    aria-pressed={is_comparing.to_string()} onclick={on(act, move || Action::ShowComparison(!is_comparing))}>
                     { Icon::Compare.html() }<span>{ "Compare" }</span>
                 </button>
             }

@@ -37,6 +37,7 @@ use yew::{Callback, Html, MouseEvent, UseReducerHandle, html};
 use crate::state::{Action, Lab};
 
 pub use change::{Change, with_code};
+pub use compare::Compare;
 pub use dialogs::Dialogs;
 pub use graph::GraphPane;
 pub use header::Header;

@@ -15,8 +15,9 @@ pub struct Trial {
     pub settings: Settings,
     /// The inputs and buffers whose divergence varies.
     pub vary: Vec<String>,
-    /// The divergences at which it runs, each 0 to 1: the probability that a lane draws a value of its own.
-    pub points: Vec<f64>,
+    /// The divergences at which it runs, each 0 to 1: the probability that a lane draws a value of its own. None is each
+    /// value's own, as launched.
+    pub points: Vec<Option<f64>>,
 }
 
 /// Result of a pipeline on a program.

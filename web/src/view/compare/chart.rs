@@ -21,8 +21,8 @@ pub struct Series {
     pub counts: Vec<Option<Counts>>,
 }
 
-/// The lines of a figure, with the slider standing at that point.
-pub fn chart(figure: Figure, series: &[Series], at: usize) -> Html {
+/// The lines of a figure, with a mark at that point.
+pub fn chart(figure: Figure, series: &[Series], at: Option<usize>) -> Html {
     let values = |series: &Series| -> Vec<Option<f64>> {
         series.counts.iter().map(|counts| figure.of(counts.as_ref()?)).collect()
     };
@@ -57,7 +57,7 @@ pub fn chart(figure: Figure, series: &[Series], at: usize) -> Html {
                 { for [0, POINTS / 2, POINTS - 1].into_iter().map(|point| html! {
                     <text class="below" x={format!("{:.1}", x(point))} y={(SIZE.1 - 9.0).to_string()} text-anchor={if point + 1 == POINTS { "end" } else { "middle" }}>{ format!("{:.0} %", divergence(point) * 100.0) }</text>
                 }) }
-                <line class="cursor" x1={format!("{:.1}", x(at))} x2={format!("{:.1}", x(at))} y1={BORDER.1.to_string()} y2={(SIZE.1 - BORDER.3).to_string()} />
+                { for at.map(|at| html! { <line class="cursor" x1={format!("{:.1}", x(at))} x2={format!("{:.1}", x(at))} y1={BORDER.1.to_string()} y2={(SIZE.1 - BORDER.3).to_string()} /> }) }
                 { for lines.iter().enumerate().map(|(index, line)| {
                     let points: Vec<(f64, f64)> = line.iter().enumerate().filter_map(|(point, value)| Some((x(point), y((*value)?)))).collect();
                     let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();

@@ -6,7 +6,7 @@ mod map;
 mod small;
 
 use warpscope_engine::message::{Counts, Tried};
-use yew::{Callback, Event, Html, InputEvent, component, html, use_state};
+use yew::{Callback, Event, Html, InputEvent, MouseEvent, component, html, use_state};
 
 use super::change::with_code;
 use super::icons::Icon;
@@ -84,15 +84,20 @@ impl Column<'_> {
         if self.pipeline.trim().is_empty() { "none" } else { self.pipeline.trim() }
     }
 
-    fn counts(&self, point: usize) -> Option<&Counts> {
-        self.tried?.runs.get(point)?.as_ref().ok()
+    /// The run at a point of the divergence; none is as launched.
+    fn run(&self, point: Option<usize>) -> Option<&Result<Counts, String>> {
+        self.tried?.runs.get(point.map_or(0, |point| point + 1))
+    }
+
+    fn counts(&self, point: Option<usize>) -> Option<&Counts> {
+        self.run(point)?.as_ref().ok()
     }
 }
 
 /// The view.
 #[component]
 pub fn Compare(PaneProps { lab, act }: &PaneProps) -> Html {
-    let point = use_state(|| POINTS - 1);
+    let point = use_state(|| None::<usize>);
     if lab.programs().is_none() {
         return html! { <p class="empty">{ "There is no program to compare yet: fix its errors, or write a kernel." }</p> };
     }
@@ -106,19 +111,26 @@ pub fn Compare(PaneProps { lab, act }: &PaneProps) -> Html {
         .map(|column| Series {
             name: column.name().to_owned(),
             has_run: column.tried.is_some(),
-            counts: (0..POINTS).map(|point| column.counts(point).cloned()).collect(),
+            counts: (0..POINTS).map(|point| column.counts(Some(point)).cloned()).collect(),
         })
         .collect();
     let slide = {
         let point = point.clone();
         Callback::from(move |event: InputEvent| {
             if let Some(to) = dom::value(&event).and_then(|value| value.parse().ok()) {
-                point.set(to);
+                point.set(Some(to));
             }
         })
     };
     let at = *point;
-    let percent = divergence(at) * 100.0;
+    let launched = lab.launched_divergence();
+    let shown = at.map(divergence).or(launched);
+    let percent = shown.map_or(50.0, |shown| shown * 100.0);
+    let output = at.map_or("as launched".to_owned(), |_| format!("{percent:.0} %"));
+    let as_launched = {
+        let point = point.clone();
+        Callback::from(move |_: MouseEvent| point.set(None))
+    };
     html! {
         <div class="compare" data-testid="compare">
             <p class="lead">{ "One program, several pipelines. Divergence: the probability that lanes of a warp get different random inputs. The number on a block counts its loads." }</p>
@@ -127,10 +139,14 @@ pub fn Compare(PaneProps { lab, act }: &PaneProps) -> Html {
                 if columns.len() < MOST_COMPARED { { add(&columns, act) } }
             </div>
             <div class="slider divergence">
+                <button type="button" class="plain small" aria-pressed={at.is_none().to_string()} onclick={as_launched} data-testid="as-launched">{ "As launched" }</button>
                 <label for="compare-divergence">{ "Divergence" }</label>
-                <input type="range" id="compare-divergence" min="0" max={(POINTS - 1).to_string()} step="1" value={at.to_string()} oninput={slide}
-                    aria-valuetext={format!("{percent:.0} %")} style={format!("--at:{percent:.0}%")} data-testid="compare-divergence" />
-                <output>{ format!("{percent:.0} %") }</output>
+                <input type="range" id="compare-divergence" min="0" max={(POINTS - 1).to_string()} step="1" value={format!("{:.0}", percent / 10.0)} oninput={slide}
+                    list="launched-divergence" aria-valuetext={output.clone()} style={format!("--at:{percent:.0}%")} data-testid="compare-divergence" />
+                <datalist id="launched-divergence">
+                    { for launched.map(|launched| html! { <option value={format!("{:.1}", launched * 10.0)} /> }) }
+                </datalist>
+                <output>{ output.clone() }</output>
             </div>
             <p class="note what-stays" role="status" data-testid="what-stays">{ lab.what_stays() }</p>
             { table(&columns, at) }
@@ -211,8 +227,8 @@ fn add(columns: &[Column<'_>], act: &Callback<Action>) -> Html {
     }
 }
 
-/// The figures at a divergence; the best of each row is marked.
-fn table(columns: &[Column<'_>], at: usize) -> Html {
+/// The figures at a divergence, or as launched; the best of each row is marked.
+fn table(columns: &[Column<'_>], at: Option<usize>) -> Html {
     let row = |figure: Figure| {
         let values: Vec<Option<f64>> = columns.iter().map(|column| figure.of(column.counts(at)?)).collect();
         let best = values
@@ -250,7 +266,7 @@ fn table(columns: &[Column<'_>], at: usize) -> Html {
                 </thead>
                 <tbody>{ for FIGURES.into_iter().map(row) }</tbody>
             </table>
-            { for columns.iter().filter_map(|column| match column.tried?.runs.get(at)? {
+            { for columns.iter().filter_map(|column| match column.run(at)? {
                 Err(why) => Some(html! { <p class="refused">{ with_code(&format!("`{}`: {why}", column.name())) }</p> }),
                 Ok(_) => None,
             }) }
@@ -259,10 +275,10 @@ fn table(columns: &[Column<'_>], at: usize) -> Html {
 }
 
 /// Placeholder of a figure that is missing.
-fn failure(column: &Column<'_>, at: usize) -> String {
+fn failure(column: &Column<'_>, at: Option<usize>) -> String {
     match column.tried {
         None => "…".to_owned(),
-        Some(tried) if tried.runs.get(at).is_some_and(Result::is_err) => "stopped".to_owned(),
+        Some(_) if column.run(at).is_some_and(Result::is_err) => "stopped".to_owned(),
         Some(_) => "–".to_owned(),
     }
 }
