@@ -382,11 +382,15 @@ fn use_shortcuts(now: &Now, act: &Callback<Action>) {
         let options = EventListenerOptions::enable_prevent_default();
         let listener = EventListener::new_with_options(&document(), "keydown", options, move |event| {
             let Some(event) = event.dyn_ref::<KeyboardEvent>() else { return };
+            let has_dialog = document().query_selector("dialog[open]").is_ok_and(|dialog| dialog.is_some());
+            // From a field, too: what was typed there is kept.
+            if event.key() == "Escape" && !event.default_prevented() && !has_dialog && now.lab().is_comparing {
+                event.prevent_default();
+                dom::focus_later("open-compare".to_owned());
+                return act.emit(Action::ShowComparison(false));
+            }
             let free = !event.default_prevented() && !event.ctrl_key() && !event.alt_key() && !event.meta_key();
-            if !free
-                || dom::is_typing()
-                || document().query_selector("dialog[open]").is_ok_and(|dialog| dialog.is_some())
-            {
+            if !free || dom::is_typing() || has_dialog {
                 return;
             }
             let element = event.target().and_then(|target| target.dyn_into::<Element>().ok());
@@ -412,10 +416,6 @@ fn use_shortcuts(now: &Now, act: &Callback<Action>) {
                 "p" => Action::Play(!now.lab().playing),
                 "q" => Action::Ask(!now.lab().asking),
                 "c" => Action::ShowComparison(!now.lab().is_comparing),
-                "Escape" if now.lab().is_comparing => {
-                    dom::focus_later("open-compare".to_owned());
-                    Action::ShowComparison(false)
-                }
                 // Nothing that the other keys move is in sight.
                 key if now.lab().is_comparing && !["s", "?"].contains(&key) => return,
                 "s" => Action::Dialog(Some(Dialog::Share(String::new()))),

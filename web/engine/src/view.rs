@@ -468,6 +468,18 @@ entry:
     }
 
     #[test]
+    fn views_before_the_end_carry_its_text() {
+        let mut opened = opened(&["copy-prop", "const-fold", "dce"]);
+        let end = opened.view(Position::END, Scope::Pipeline, None);
+        assert_eq!(end.end, None);
+        for position in [Position::default(), Position { stage: 1, step: 1 }, Position { stage: 2, step: 1 }] {
+            let view = opened.view(position, Scope::Rewrite, None);
+            assert_ne!(view.after, end.after);
+            assert_eq!(view.end.as_ref(), Some(&end.after));
+        }
+    }
+
+    #[test]
     fn a_named_pipeline_is_one_entry_with_the_changes_of_its_passes() {
         let parts = ["copy-prop", "const-fold", "dce", "simplify-cfg"];
         let (mut apart, mut whole) = (opened(&parts), opened(&["@basic"]));

@@ -26,6 +26,7 @@ thread_local! {
 pub fn mount(host: Element, subject: &[u8], failed: Function) -> Result<(), JsValue> {
     console_error_panic_hook::set_once();
     let subject = read(subject)?;
+    skip_root_of_page()?;
     let failed = Callback::from(move |why: String| {
         // A page that listens to no failure has none to show.
         let _ = failed.call1(&JsValue::NULL, &JsValue::from_str(&why));
@@ -45,6 +46,19 @@ pub fn update(subject: &[u8]) -> Result<(), JsValue> {
         }
     });
     Ok(())
+}
+
+/// Takes the number of the page's only root. Yew numbers the roots of each program from 1 and marks elements with them: a root
+/// of the same number would leave its events to the page.
+fn skip_root_of_page() -> Result<(), JsValue> {
+    let aside = gloo::utils::document().create_element("div")?;
+    yew::Renderer::<Nothing>::with_root(aside).render().destroy();
+    Ok(())
+}
+
+#[component]
+fn Nothing() -> Html {
+    Html::default()
 }
 
 fn read(subject: &[u8]) -> Result<Rc<Subject>, JsValue> {

@@ -84,7 +84,7 @@ pub fn Host(PaneProps { lab, act }: &PaneProps) -> Html {
                 <button type="button" class="plain small" onclick={close} data-testid="close-compare">{ "Back to the lab" }</button>
             </div>
             if program.is_none() { <p class="empty late" role="status">{ "Loading the comparison…" }</p> }
-            <div class="pane-body scroll" ref={place} tabindex="0" role="region" aria-labelledby="compare-title" />
+            <div class="pane-body scroll" ref={place} tabindex="0" role="group" aria-label="Comparison" />
         </section>
     }
 }

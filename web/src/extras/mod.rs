@@ -22,7 +22,7 @@ pub use host::Host;
 /// Subject of the extras: as much of the page's state as they draw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Subject {
-    /// Whether somebody sees them: only then do they ask their engine.
+    /// Whether somebody sees them, and the view is that of the bench: only then do they ask their engine.
     is_shown: bool,
     bench: Bench,
     settings: Settings,
@@ -45,7 +45,7 @@ impl Subject {
             ..View::default()
         });
         Subject {
-            is_shown: lab.is_comparing,
+            is_shown: lab.is_comparing && !lab.looking,
             bench: lab.bench.clone(),
             settings: lab.settings.clone(),
             view,
@@ -59,7 +59,6 @@ impl Subject {
             (lab.pipelines, lab.varied) = (None, None);
         }
         lab.is_comparing = self.is_shown;
-        lab.looking = false;
         (lab.bench, lab.settings) = (self.bench, self.settings);
         lab.view = self.view.map(std::rc::Rc::new);
         lab.catalogue = Some(std::rc::Rc::new(self.catalogue));
@@ -74,7 +73,7 @@ mod tests {
     #[test]
     fn subjects_carry_all_questions_of_comparisons() {
         let mut lab = Lab::new();
-        lab.is_comparing = true;
+        (lab.is_comparing, lab.looking) = (true, false);
         let view = View { kernel: "k".to_owned(), after: "kernel k".to_owned(), ..View::default() };
         lab.view = Some(std::rc::Rc::new(view));
         let bytes = wire::encode(&Subject::of(&lab)).expect("a subject is data");

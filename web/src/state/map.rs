@@ -152,7 +152,7 @@ impl Lab {
 
     /// The next question about the map; none if all is known, or nobody looks, or pipelines come first.
     pub fn next_map(&self) -> Option<MapPiece> {
-        let is_seen = self.is_comparing && !self.looking && self.next_trial().is_none();
+        let is_seen = self.is_comparing && self.next_trial().is_none();
         self.map.next(&self.map_question().filter(|_| is_seen)?)
     }
 }
