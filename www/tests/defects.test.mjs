@@ -100,7 +100,7 @@ test("a knob out of range is named in the transport, without another pass's reas
   await waitForMistakes(page, NO_MISTAKES);
   await addPass(page, "gvn-cse");
   await page.getByRole("button", { name: "Knobs of gvn-cse" }).click();
-  await page.locator(".knobs label", { hasText: /^EnableGvnCseMode/ }).locator("input").fill("9");
+  await page.getByTestId("knob-sheet").getByLabel("Instructions visited").fill("-5");
   await page.locator(".stage.refused").waitFor();
   await page.locator(".stage.refused .why").waitFor();
   const why = await page.locator(".stage.refused .why").innerText();

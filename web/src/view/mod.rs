@@ -2,6 +2,7 @@
 
 mod blocks;
 mod change;
+mod chooser;
 mod compare;
 mod comparison;
 mod dialogs;
@@ -10,6 +11,7 @@ mod graph;
 mod header;
 mod icons;
 mod inspection;
+mod knobs;
 mod lanes;
 mod machines;
 mod moments;
