@@ -8,6 +8,8 @@ mod comparison;
 mod current_change;
 mod drawing;
 mod facts;
+mod failure;
+mod lanes;
 mod map;
 pub mod message;
 mod print;
@@ -25,14 +27,14 @@ use message::{Bench, Look, Print, Request, Response};
 pub struct Engine {
     clock: fn() -> f64,
     opened: Option<(Bench, view::Opened)>,
-    watched: simulation::Watcher,
+    watched: lanes::Watcher,
     mapper: map::Mapper,
 }
 
 impl Engine {
     /// An engine that remembers nothing. `clock` gives microseconds since some moment.
     pub fn new(clock: fn() -> f64) -> Engine {
-        Engine { clock, opened: None, watched: simulation::Watcher::default(), mapper: map::Mapper::default() }
+        Engine { clock, opened: None, watched: lanes::Watcher::default(), mapper: map::Mapper::default() }
     }
 
     /// Answers one request. Never panics on bad input: what is wrong with a program is part of the answer.

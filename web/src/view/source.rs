@@ -57,7 +57,7 @@ pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
                 <EditorBox
                     label="Program" hint="Write a kernel, or paste the PTX that nvcc printed."
                     text={lab.bench.source.clone()} version={lab.text_version} language={view.language}
-                    diagnostics={in_source} {marked} {exact} {show_marked} current={current_lines(lab)} position={lab.view.as_ref().map(|view| view.position)} painted={painted_lines(lab)} heat={(*heat).clone()}
+                    diagnostics={in_source} {marked} {exact} {show_marked} current={current_lines(lab)} position={lab.view.as_ref().map(|view| view.position)} lane={lab.lane_line() as u32} painted={painted_lines(lab)} heat={(*heat).clone()}
                     hidden={lab.tab != Tab::Source} jump={jump_in(Tab::Source)}
                     on_change={act.reform(Action::EditSource)} {on_line}
                 />
