@@ -161,9 +161,11 @@ test("a kernel that never ends is stopped by hand, and by itself after a while",
   await pasteProgram(page, "kernel done(x: ptr.global) {\nentry:\n    st.global.u32 x[0], 1\n    ret\n}\n");
   await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
   await pasteProgram(page, "kernel spin(x: ptr.global) {\nentry:\n    br entry\n}\n");
-  await page.getByTestId("simulator-pane").getByRole("alert").first().waitFor({ timeout: 60_000 });
-  const why = await page.getByTestId("simulator-pane").getByRole("alert").first().innerText();
-  assert.match(why, /stopped after [\d,]+ warp instructions/i);
+  await page.getByTestId("failure").waitFor({ timeout: 60_000 });
+  assert.match(await page.getByTestId("failure").innerText(), /^Both runs failed\. See Problems$/);
+  await waitForMistakes(page, "1 run-time error");
+  const why = await page.getByTestId("diagnostics").innerText();
+  assert.match(why, /3\s+stopped after [\d,]+ warp instructions[^]*Same in the optimised program/i);
 });
 
 test("lanes of a warp wait for each other, or cannot where they are scheduled by the stack", async (t) => {
@@ -175,8 +177,7 @@ test("lanes of a warp wait for each other, or cannot where they are scheduled by
   );
   await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
   await page.getByTestId("scheduling").selectOption("stack");
-  const alert = page.getByTestId("simulator-pane").getByRole("alert").first();
-  await alert.filter({ hasText: "diverged lanes run to where they reconverge" }).waitFor();
+  await page.getByTestId("diagnostics").filter({ hasText: "diverged lanes run to where they reconverge" }).waitFor();
   await page.getByTestId("scheduling").selectOption("independent");
   await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
 });

@@ -19,6 +19,7 @@ mod number_field;
 mod opening;
 mod order;
 mod passes;
+mod problems;
 mod results;
 mod scale;
 mod sight;
