@@ -304,6 +304,27 @@ test("numbers that can be entered look like fields", async (t) => {
   await screenshot(page, "entries");
 });
 
+test("a key before the first answer leads where it leads after it", async (t) => {
+  const prepare = (page) =>
+    page.addInitScript(() => {
+      // As soon as the page listens to keys.
+      const listen = document.addEventListener;
+      document.addEventListener = function (type, ...rest) {
+        listen.call(document, type, ...rest);
+        if (type === "keydown" && document.querySelector("main")) {
+          document.addEventListener = listen;
+          queueMicrotask(() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true, cancelable: true })));
+        }
+      };
+    });
+  const page = await openPage(t, { hand: false, prepare });
+  await page.getByTestId("verdict").waitFor();
+  await answered(page);
+  const { at, last } = JSON.parse(await settled(async () => JSON.stringify(await place(page))));
+  assert.ok(last > 4, `${last} changes`);
+  assert.equal(at, last - 1);
+});
+
 const OUT_OF_BOUNDS = `kernel gather(x: ptr.global) {
 entry:
     t = mov.u32 %tid
