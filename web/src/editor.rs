@@ -36,6 +36,8 @@ extern "C" {
     fn mark_lines(this: &Handle, lines: Vec<u32>, exact: u32, show: bool);
     #[wasm_bindgen(method, js_name = markCurrent)]
     fn mark_current(this: &Handle, lines: Vec<u32>, show: bool);
+    #[wasm_bindgen(method, js_name = markLane)]
+    fn mark_lane(this: &Handle, line: u32);
     #[wasm_bindgen(method)]
     fn paint(this: &Handle, lines: JsValue);
     #[wasm_bindgen(method, js_name = setHeat)]
@@ -108,6 +110,9 @@ pub struct Props {
     /// Position of that change, once there is one: a step to another scrolls to it.
     #[prop_or_default]
     pub position: Option<Position>,
+    /// The line that the followed warp runs next, from 1; 0 if there is none.
+    #[prop_or_default]
+    pub lane: u32,
     /// Predicted changes of lines.
     #[prop_or_default]
     pub painted: Vec<PaintedLine>,
@@ -205,6 +210,10 @@ pub fn EditorBox(props: &Props) -> Html {
             let is_step = before.is_some() && before != *position;
             tell(&|editor| editor.mark_current(lines.clone(), is_step));
         });
+    }
+    {
+        let tell = tell.clone();
+        use_effect_with(props.lane, move |&line| tell(&|editor| editor.mark_lane(line)));
     }
     {
         let tell = tell.clone();

@@ -37,6 +37,7 @@ const markLines = StateEffect.define();
 const markHeat = StateEffect.define();
 const markPaint = StateEffect.define();
 const markCurrentLines = StateEffect.define();
+const markLaneLine = StateEffect.define();
 
 /** Lines of the selected block. */
 const markedLines = StateField.define({
@@ -60,6 +61,20 @@ const currentLines = StateField.define({
     for (const effect of transaction.effects) {
       if (effect.is(markCurrentLines)) {
         return lineDecorations(transaction.state, effect.value, () => ({ class: "cm-current-line", attributes: { "aria-current": "step" } }));
+      }
+    }
+    return transaction.docChanged ? Decoration.none : marks;
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+/** The line that the followed warp runs next. It belongs to one text; typing takes the mark away. */
+const laneLine = StateField.define({
+  create: () => Decoration.none,
+  update(marks, transaction) {
+    for (const effect of transaction.effects) {
+      if (effect.is(markLaneLine)) {
+        return lineDecorations(transaction.state, [effect.value], () => ({ class: "cm-lane-line" }));
       }
     }
     return transaction.docChanged ? Decoration.none : marks;
@@ -175,6 +190,7 @@ export class CodeEditor {
           heatOfLines,
           markedLines,
           currentLines,
+          laneLine,
           paintedLines,
           history(),
           drawSelection(),
@@ -285,6 +301,15 @@ export class CodeEditor {
     const effects = [markCurrentLines.of([...lines])];
     if (show && lines.length > 0 && lines[0] <= this.view.state.doc.lines && !this.view.hasFocus) {
       effects.push(EditorView.scrollIntoView(this.view.state.doc.line(lines[0]).from, { y: "nearest", yMargin: 40 }));
+    }
+    this.#dispatch({ effects });
+  }
+
+  /** Marks the line, from 1, that the followed warp runs next, and shows it unless somebody is typing; 0 marks none. */
+  markLane(line) {
+    const effects = [markLaneLine.of(line)];
+    if (line > 0 && line <= this.view.state.doc.lines && !this.view.hasFocus) {
+      effects.push(EditorView.scrollIntoView(this.view.state.doc.line(line).from, { y: "nearest", yMargin: 40 }));
     }
     this.#dispatch({ effects });
   }

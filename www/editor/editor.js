@@ -94,6 +94,11 @@ export class Editor {
     this.#wish("markCurrent", lines, show);
   }
 
+  /** Marks the line, from 1, that the followed warp runs next, and shows it unless somebody is typing; 0 marks none. */
+  markLane(line) {
+    this.#wish("markLane", line);
+  }
+
   /** Shows what would become of lines: [{ line, look }], a look being a class behind `cm-paint-`. */
   paint(lines) {
     this.#wish("paint", lines);
@@ -153,7 +158,7 @@ export class Editor {
       return;
     }
     this.wishes.set(method, values);
-    if (method === "setHeat" || method === "setLanguage" || method === "markCurrent") {
+    if (method === "setHeat" || method === "setLanguage" || method === "markCurrent" || method === "markLane") {
       this.#show();
     }
   }
@@ -170,7 +175,8 @@ export class Editor {
         const [language] = this.wishes.get("setLanguage") ?? ["wir"];
         const [heat] = this.wishes.get("setHeat") ?? [[]];
         const [current] = this.wishes.get("markCurrent") ?? [[]];
-        this.reading.show(this.text, languages[language], heat, [...current]);
+        const [lane] = this.wishes.get("markLane") ?? [0];
+        this.reading.show(this.text, languages[language], heat, [...current], lane);
       }
     });
   }

@@ -74,8 +74,9 @@ export class Reading {
     parent.append(this.dom);
   }
 
-  /** Shows a text, the heat of its lines, [{ line, level, label }], and marks the lines that the last change is about. */
-  show(text, language, heat, current) {
+  /** Shows a text and the heat of its lines, [{ line, level, label }], and marks the lines that the last change is about
+   *  and the one that the followed warp runs next. */
+  show(text, language, heat, current, lane) {
     const marks = new Map(heat.map((of) => [of.line, of]));
     const lines = coloured(text, language).flatMap((tokens, index) => {
       const active = index === 0 ? " cm-activeLineGutter" : "";
@@ -86,7 +87,7 @@ export class Reading {
       };
       const mark = marks.get(index + 1);
       const parts = tokens.map(([text, name]) => (name ? element("span", name, [text]) : text));
-      const line = element("div", `cm-line${mark ? " cm-heat-line" : ""}${index === 0 ? " cm-activeLine" : ""}${current.includes(index + 1) ? " cm-current-line" : ""}`, parts);
+      const line = element("div", `cm-line${mark ? " cm-heat-line" : ""}${index === 0 ? " cm-activeLine" : ""}${current.includes(index + 1) ? " cm-current-line" : ""}${lane === index + 1 ? " cm-lane-line" : ""}`, parts);
       if (mark) {
         line.style.setProperty("--heat", mark.level);
       }

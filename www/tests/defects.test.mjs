@@ -100,7 +100,7 @@ test("a knob out of range is named in the transport, without another pass's reas
   await waitForMistakes(page, NO_MISTAKES);
   await addPass(page, "gvn-cse");
   await page.getByRole("button", { name: "Knobs of gvn-cse" }).click();
-  await page.locator(".knobs label", { hasText: /^EnableGvnCseMode/ }).locator("input").fill("9");
+  await page.getByTestId("knob-sheet").getByLabel("Instructions visited").fill("-5");
   await page.locator(".stage.refused").waitFor();
   await page.locator(".stage.refused .why").waitFor();
   const why = await page.locator(".stage.refused .why").innerText();
@@ -302,6 +302,90 @@ test("numbers that can be entered look like fields", async (t) => {
   assert.ok(looks.length > 0);
   assert.ok(looks.every(({ border, width }) => width >= 1 && !/, 0\)$|transparent/.test(border)), JSON.stringify(looks[0]));
   await screenshot(page, "entries");
+});
+
+test("a key before the first answer leads where it leads after it", async (t) => {
+  const prepare = (page) =>
+    page.addInitScript(() => {
+      // As soon as the page listens to keys.
+      const listen = document.addEventListener;
+      document.addEventListener = function (type, ...rest) {
+        listen.call(document, type, ...rest);
+        if (type === "keydown" && document.querySelector("main")) {
+          document.addEventListener = listen;
+          queueMicrotask(() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true, cancelable: true })));
+        }
+      };
+    });
+  const page = await openPage(t, { hand: false, prepare });
+  await page.getByTestId("verdict").waitFor();
+  await answered(page);
+  const { at, last } = JSON.parse(await settled(async () => JSON.stringify(await place(page))));
+  assert.ok(last > 4, `${last} changes`);
+  assert.equal(at, last - 1);
+});
+
+const OUT_OF_BOUNDS = `kernel gather(x: ptr.global) {
+entry:
+    t = mov.u32 %tid
+    u = add.u32 t, 30
+    v = ld.global.u32 x[u]
+    st.global.u32 x[t], v
+    ret
+}
+launch gather {
+    grid 1
+    block 64
+    x = buffer u32[64] iota
+}
+`;
+
+test("a failed run is a problem at its line, with the way to its issue", async (t) => {
+  const page = await openPage(t);
+  await page.getByTestId("verdict").waitFor();
+  await pasteProgram(page, OUT_OF_BOUNDS);
+  await waitForMistakes(page, "1 run-time error");
+  const problems = page.getByRole("region", { name: "Problems" });
+  const entry = problems.getByRole("button", { name: /^5 out-of-bounds load/ });
+  assert.match(await entry.innerText(), /thread \(34, 0, 0\)[^]*After 5 issues[^]*Same in the optimised program/);
+  assert.doesNotMatch(await problems.innerText(), /No errors|`/);
+  const told = (await page.locator("main").innerText()).match(/out-of-bounds load/g);
+  assert.equal(told.length, 1, "the reason is told once");
+  await eventually("its line is marked", async () => (await page.locator(".cm-lintRange-error").allInnerTexts()).join() === "v = ld.global.u32 x[u]");
+  await entry.click();
+  await eventually("the cursor is there", async () => (await page.locator("[aria-label=Program] .cm-activeLine").innerText()).trim() === "v = ld.global.u32 x[u]");
+  await problems.getByRole("button", { name: "Go to the failing issue" }).click();
+  await page.getByTestId("moment").filter({ hasText: "fails here" }).waitFor();
+  assert.equal(await page.getByTestId("issue").inputValue(), "5");
+  assert.match(await page.locator(".warp.followed.next").innerText(), /block 0, warp 1\s+v = ld\.global/);
+  await eventually("the line is the warp's", async () => (await page.locator(".cm-lane-line").innerText()).trim() === "v = ld.global.u32 x[u]");
+  assert.equal(await page.getByRole("button", { name: "Issue forward" }).getAttribute("aria-disabled"), "true");
+  await page.getByRole("button", { name: "Issue back" }).click();
+  await eventually("one issue before it", async () => (await page.getByTestId("issue").inputValue()) === "4");
+  // Whoever runs on comes no further than that.
+  await page.getByRole("button", { name: "Last issue" }).click();
+  await eventually("the last issue is the failing one", async () => (await page.getByTestId("issue").inputValue()) === "5");
+  await page.getByRole("button", { name: "See Problems" }).click();
+  assert.equal(await page.evaluate(() => document.activeElement.id), "problems");
+  await checkAccessibility(page, ".source");
+  await screenshot(page, "failed-run");
+  await page.locator(".cm-line", { hasText: "u = add" }).click();
+  await page.keyboard.press("End");
+  await page.keyboard.press("Backspace");
+  await page.keyboard.press("Backspace");
+  await page.keyboard.type("0");
+  await waitForMistakes(page, "No errors");
+  assert.equal(await page.locator(".cm-lintRange-error").count(), 0);
+});
+
+test("a launch that cannot run is a problem of the launch", async (t) => {
+  const page = await openPage(t);
+  await page.getByTestId("verdict").waitFor();
+  await pasteProgram(page, OUT_OF_BOUNDS.replace("grid 1", "grid 1000000000"));
+  await waitForMistakes(page, "1 run-time error");
+  await page.getByRole("region", { name: "Problems" }).getByRole("button", { name: /^launch / }).click();
+  assert.equal(await page.getByRole("tab", { name: "Launch" }).getAttribute("aria-selected"), "true");
+  assert.equal(await page.getByRole("button", { name: "Go to the failing issue" }).count(), 0, "there is none");
 });
 
 test("the graph can be read in forced colours on black", async (t) => {

@@ -40,7 +40,8 @@ test("the pipeline ptxas has the numbers of its phases, and says why one is off"
   const page = await openPage(t);
   await waitForMistakes(page, "No errors");
   await choosePasses(page, ["@ptxas"]);
-  const parts = page.getByTestId("stage-0").locator(".parts li");
+  await page.getByRole("button", { name: "Passes of @ptxas" }).click();
+  const parts = page.getByTestId("knob-sheet").locator(".parts li");
   await eventually("its entries are there", async () => (await parts.count()) === 9);
   const entries = await parts.evaluateAll((items) =>
     items.map((item) => `${item.querySelector(".phase").textContent} ${item.querySelector("code").textContent}`),
@@ -71,12 +72,18 @@ test("the pipeline ptxas has the numbers of its phases, and says why one is off"
   assert.equal(await page.getByRole("checkbox", { name: "Run back-copy-prop" }).isChecked(), false);
   assert.match(await page.getByTestId("stage-8").innerText(), /off in ptxas/);
   await page.getByRole("button", { name: "Knobs of general-optimize" }).nth(1).click();
-  assert.equal(await page.getByTestId("stage-4").getByLabel("variant").inputValue(), "B");
+  assert.equal(await page.getByTestId("knob-sheet").getByLabel("Stopping rule").inputValue(), "B");
   await page.getByTestId("share").click();
   const link = await page.getByTestId("link").inputValue();
   const other = await openPage(t, { hash: link.slice(link.indexOf("#")) });
   await eventually("the link has the numbers", async () => (await numbers(other)).at(-1) === "82/83");
 });
+
+/// Opens the first example of a pass of the pipeline, from its sheet.
+async function openExampleOf(page, pass) {
+  await page.getByRole("button", { name: new RegExp(`^(Knobs|Passes|Examples) of ${pass}$`) }).first().click();
+  await page.locator(".show-one button").first().click();
+}
 
 /// Passes, and what their first examples are called.
 const PHASES = [
@@ -97,13 +104,13 @@ test("every phase shows an example of itself from the rail, and no work is lost"
   await pasteProgram(page, OWN);
   await waitForMistakes(page, "No errors");
   const own = await programText(page);
-  await page.getByRole("button", { name: "Open an example: gvn-cse" }).click();
+  await openExampleOf(page, "gvn-cse");
   await eventually("the example is there", async () => /kernel scopes/.test(await programText(page)));
   assert.match(await page.getByTestId("kept").innerText(), /Your own program and passes are kept/);
   // From here on the examples follow one another; what was one's own stays kept.
   for (const [pass, title] of PHASES) {
     await choosePasses(page, [pass]);
-    await page.getByRole("button", { name: `Open an example: ${pass}` }).first().click();
+    await openExampleOf(page, pass);
     await page.getByTestId("kept").getByText(`“${title}” is open`).waitFor();
     await eventually(`${pass} is shown`, async () => {
       const reason = page.getByTestId("reason").or(page.getByTestId("happened"));
@@ -128,7 +135,7 @@ test("an example gives way to one's own program and passes again", async (t) => 
   await pasteProgram(page, OWN);
   await waitForMistakes(page, "No errors");
   const own = await programText(page);
-  await page.getByRole("button", { name: "Open an example: reassociate" }).click();
+  await openExampleOf(page, "reassociate");
   await eventually("the example is there", async () => /kernel near_miss/.test(await programText(page)));
   // An example after an example does not count as one's own.
   await page.getByTestId("open-examples").click();
@@ -144,7 +151,7 @@ test("the near miss: missed with its table, then one tree with its leaves in ano
   const page = await openPage(t);
   await waitForMistakes(page, "No errors");
   await choosePasses(page, ["reassociate"]);
-  await page.getByRole("button", { name: "Open an example: reassociate" }).click();
+  await openExampleOf(page, "reassociate");
   const leaves = page.getByTestId("leaves");
   await leaves.waitFor();
   const lists = await leaves.locator("ol").evaluateAll((lists) =>

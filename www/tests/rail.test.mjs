@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { answered, eventually, openPage, pasteProgram, place, programText, useBrowser, waitForMistakes } from "./harness.mjs";
+import { answered, checkAccessibility, checkTargets, eventually, openPage, pasteProgram, place, programText, screenshot, useBrowser, waitForMistakes } from "./harness.mjs";
 
 useBrowser();
 
@@ -93,22 +93,72 @@ test("Escape ends a drag where it began", async (t) => {
   assert.deepEqual(await names(page), before);
 });
 
-for (const width of [1280, 1440]) {
-  test(`knobs are as wide as their pane, ${width} pixels wide`, async (t) => {
-    const page = await openPage(t, { viewport: { width, height: 900 } });
+for (const [width, height] of [[1440, 900], [1280, 720], [1024, 768], [390, 844]]) {
+  test(`knobs open in a sheet that is in sight, ${width} pixels wide`, async (t) => {
+    const page = await openPage(t, { viewport: { width, height } });
     await waitForMistakes(page, "No errors");
+    await answered(page);
+    const rows = await page.locator(".stage:not(.origin)").evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
+    assert.ok(rows.length === 4 && rows.every((height) => height <= 36), `rows of one line: ${rows}`);
     await page.getByRole("button", { name: "Knobs of copy-prop" }).click();
-    const knobs = page.locator(".knobs");
-    await knobs.waitFor();
-    const over = await knobs.evaluate((element) => {
-      const edge = element.closest(".stage").getBoundingClientRect().right;
-      return [...element.querySelectorAll("input, select, .note")].filter((field) => field.getBoundingClientRect().right > edge).length;
+    const sheet = page.getByRole("dialog", { name: "Knobs of copy-prop" });
+    await eventually("it has the keyboard", async () => (await focused(page)) === "knob-sheet");
+    const { top, left, right } = await sheet.evaluate((element) => element.getBoundingClientRect().toJSON());
+    assert.ok(top >= 0 && top < height - 100 && left >= 0 && right <= width, `${left} to ${right}, from ${top}`);
+    const over = await sheet.evaluate((element) => {
+      const edge = element.getBoundingClientRect().right;
+      return [...element.querySelectorAll("input, select, p, label")].filter((field) => field.getBoundingClientRect().right > edge).length;
     });
     assert.equal(over, 0, "fields beyond the edge");
-    assert.equal(await page.locator(".passes .scroll").evaluate((pane) => pane.scrollWidth > pane.clientWidth), false);
-    assert.match(await page.locator(".knobs .unavailable").first().innerText(), /no register/, "why a knob is not there can be read");
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page scrolls sideways");
+    assert.match(await sheet.locator(".unavailable").first().innerText(), /Preallocated registers[^]*no register/, "why a knob is not there can be read");
+    for (const colorScheme of ["dark", "light"]) {
+      await page.emulateMedia({ colorScheme });
+      await checkAccessibility(page, ".passes");
+    }
+    await checkTargets(page, ".passes");
+    await screenshot(page, `knobs-${width}`);
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Escape");
+    await sheet.waitFor({ state: "detached" });
+    assert.equal(await focused(page), "knobs-0");
   });
 }
+
+test("a knob says what it is, and that it was turned", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No errors");
+  await add(page, "gvn-cse");
+  await answered(page);
+  const button = page.getByRole("button", { name: "Knobs of gvn-cse" });
+  await button.click();
+  const sheet = page.getByTestId("knob-sheet");
+  // Plain name, the vendor's name, and help are there to be read; a small range is a slider.
+  const scope = sheet.getByRole("slider", { name: "Scope" });
+  const row = sheet.locator("li", { has: page.getByRole("slider", { name: "Scope" }) });
+  assert.match(await row.innerText(), /Scope[^]*EnableGvnCseMode[^]*5[^]*0 off, 1 one block, 2 immediate dominators/);
+  assert.equal(await sheet.getByRole("checkbox", { name: "Enabled" }).isChecked(), true);
+  assert.equal(await sheet.getByRole("combobox", { name: "GPU generation" }).inputValue(), "90");
+  const isMarked = async () => [(await row.getAttribute("class")) ?? "", await button.evaluate((element) => element.classList.contains("turned"))];
+  assert.deepEqual(await isMarked(), ["", false]);
+  await scope.press("ArrowLeft");
+  await eventually("it is turned", async () => /Default: 5/.test(await row.innerText()));
+  assert.deepEqual(await isMarked(), ["turned", true]);
+  assert.match(await page.getByTestId("stage-4").innerText(), /EnableGvnCseMode = 4/);
+  await sheet.getByRole("checkbox", { name: "Store forwarding" }).check();
+  await eventually("both are", async () => (await sheet.locator("li.turned").count()) === 2);
+  await screenshot(page, "turned-knobs");
+  await row.getByRole("button", { name: "Reset Scope" }).click();
+  await eventually("one is", async () => (await sheet.locator("li.turned").count()) === 1);
+  assert.equal(await focused(page), "knob-EnableGvnCseMode");
+  assert.equal(await scope.inputValue(), "5");
+  await sheet.getByRole("button", { name: "Reset all" }).click();
+  await eventually("none is", async () => (await sheet.locator("li.turned").count()) === 0);
+  assert.deepEqual(await isMarked(), ["", false]);
+  assert.equal(await sheet.getByRole("checkbox", { name: "Store forwarding" }).isChecked(), false);
+  await sheet.getByRole("button", { name: "Close", exact: true }).click();
+  await eventually("the keyboard is at its button", async () => (await focused(page)) === "knobs-4");
+});
 
 test("the keyboard stays where a button has gone or does no more", async (t) => {
   const page = await openPage(t);
@@ -132,7 +182,8 @@ test("the keyboard stays where a button has gone or does no more", async (t) => 
   await fold.focus();
   await page.keyboard.press("Enter");
   await eventually("the lines have it", async () => page.evaluate(() => document.activeElement.dataset.testid === "diff"));
-  await page.getByRole("button", { name: "Open an example: dce" }).focus();
+  await page.getByRole("button", { name: "Examples of dce" }).click();
+  await page.locator(".show-one button").first().focus();
   await page.keyboard.press("Enter");
   await eventually("an example is there", async () => (await names(page)).join() !== before.join());
   await eventually("the pass that is shown has it", () => page.evaluate(() => document.activeElement.closest(".stage.shown") !== null));

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { eventually, openPage, pasteProgram, settled, useBrowser, waitForMistakes } from "./harness.mjs";
+import { checkAccessibility, eventually, openPage, pasteProgram, screenshot, settled, useBrowser, waitForMistakes } from "./harness.mjs";
 
 useBrowser();
 
@@ -161,9 +161,11 @@ test("a kernel that never ends is stopped by hand, and by itself after a while",
   await pasteProgram(page, "kernel done(x: ptr.global) {\nentry:\n    st.global.u32 x[0], 1\n    ret\n}\n");
   await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
   await pasteProgram(page, "kernel spin(x: ptr.global) {\nentry:\n    br entry\n}\n");
-  await page.getByTestId("simulator-pane").getByRole("alert").first().waitFor({ timeout: 60_000 });
-  const why = await page.getByTestId("simulator-pane").getByRole("alert").first().innerText();
-  assert.match(why, /stopped after [\d,]+ warp instructions/i);
+  await page.getByTestId("failure").waitFor({ timeout: 60_000 });
+  assert.match(await page.getByTestId("failure").innerText(), /^Both runs failed\. See Problems$/);
+  await waitForMistakes(page, "1 run-time error");
+  const why = await page.getByTestId("diagnostics").innerText();
+  assert.match(why, /3\s+stopped after [\d,]+ warp instructions[^]*Same in the optimised program/i);
 });
 
 test("lanes of a warp wait for each other, or cannot where they are scheduled by the stack", async (t) => {
@@ -175,8 +177,7 @@ test("lanes of a warp wait for each other, or cannot where they are scheduled by
   );
   await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
   await page.getByTestId("scheduling").selectOption("stack");
-  const alert = page.getByTestId("simulator-pane").getByRole("alert").first();
-  await alert.filter({ hasText: "diverged lanes run to where they reconverge" }).waitFor();
+  await page.getByTestId("diagnostics").filter({ hasText: "diverged lanes run to where they reconverge" }).waitFor();
   await page.getByTestId("scheduling").selectOption("independent");
   await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
 });
@@ -197,6 +198,95 @@ test("lanes step through issues, with masks and groups", async (t) => {
   assert.ok(active.some((label) => !label.startsWith("32 ")), active.join("; "));
   await page.getByRole("button", { name: "Last issue" }).click();
   await page.getByTestId("moment").filter({ hasText: "ended" }).waitFor();
+});
+
+/// Presses a button of the lanes, and waits until the issue stands there.
+async function walkTo(page, name, issue) {
+  await page.getByRole("button", { name, exact: true }).click();
+  await eventually(`issue ${issue} is shown`, async () => (await page.getByTestId("issue").inputValue()) === String(issue));
+  await page.getByTestId("warps").waitFor();
+}
+
+test("lanes that run are followed in source and graph", async (t) => {
+  const page = await openAndRun(t);
+  await page.getByRole("radio", { name: "source" }).check();
+  await page.getByTestId("issues").filter({ hasText: "of 244" }).waitFor();
+  assert.equal(await page.locator(".cm-lane-line").count(), 0, "nothing is followed before the first issue");
+  const rows = page.getByTestId("warps").locator("li");
+  const names = await rows.locator(".name").allInnerTexts();
+  assert.equal(names.length, 8);
+  // What is marked, what the list says of the followed warp, and whether the marks are in sight.
+  const look = () =>
+    page.evaluate(() => {
+      const find = (selector) => document.querySelector(selector);
+      const inside = (mark, around) => {
+        const [inner, outer] = [find(mark), find(around)].map((element) => element.getBoundingClientRect());
+        return inner.top >= outer.top - 1 && inner.bottom <= outer.bottom + 1 && inner.left >= outer.left - 1;
+      };
+      const line = find(".editor:not([hidden]) .cm-lane-line");
+      const dots = [...document.querySelectorAll(".warp-dot")];
+      return {
+        listed: find(".warp.followed code")?.textContent,
+        marked: line?.textContent.trim(),
+        lineIsInSight: line && inside(".editor:not([hidden]) .cm-lane-line", ".editor:not([hidden]) .cm-scroller"),
+        blockIsInSight: find(".lane-block") && inside(".lane-row", "#graph-canvas"),
+        followed: dots.filter((dot) => dot.classList.contains("followed")).map((dot) => dot.dataset.testid),
+        running: document.querySelectorAll(".warp:not(.finished)").length,
+        marks: dots.length + [...document.querySelectorAll(".more-warps")].reduce((sum, text) => sum + Number(text.textContent), 0),
+        dots: dots.map((dot) => dot.getAttribute("style") + dot.dataset.block).join(),
+      };
+    });
+  const pictures = new Set();
+  for (let issue = 1; issue <= 40; issue += 1) {
+    await walkTo(page, "Issue forward", issue);
+    const seen = await eventually("the marks follow the list", async () => {
+      const seen = await look();
+      return seen.marked === seen.listed && seen;
+    });
+    assert.deepEqual([seen.lineIsInSight, seen.followed], [true, ["warp-dot-0"]], `issue ${issue}`);
+    assert.ok(seen.blockIsInSight !== false, `the block is in sight at issue ${issue}`);
+    assert.ok(seen.marks <= seen.running && seen.marks >= seen.running - 2, `${seen.marks} marks of ${seen.running} warps`);
+    pictures.add(seen.dots);
+  }
+  assert.ok(pictures.size > 20, `${pictures.size} pictures of 40 issues`);
+  // Another warp is followed once it is chosen.
+  await rows.nth(5).getByRole("button").click();
+  await page.locator("[data-testid=warp-dot-5].followed").waitFor();
+  assert.equal(await rows.nth(5).getByRole("button").getAttribute("aria-pressed"), "true");
+  await eventually("its line is marked", async () => {
+    const seen = await look();
+    return seen.marked === seen.listed && seen.marked !== undefined;
+  });
+  for (const colorScheme of ["dark", "light"]) {
+    await page.emulateMedia({ colorScheme });
+    await checkAccessibility(page, ".lanes");
+    await screenshot(page, `lanes-followed-${colorScheme}`);
+  }
+  // A step of the transport is about a change again.
+  await page.getByRole("button", { name: "Back", exact: true }).first().click();
+  await eventually("no warp is marked", async () => (await page.locator(".warp-dot, .cm-lane-line").count()) === 0);
+});
+
+test("finished warps keep their rows, and the issue has a name and a total", async (t) => {
+  const page = await openAndRun(t);
+  const rows = page.getByTestId("warps").locator("li");
+  await page.getByTestId("issues").filter({ hasText: /^of \d+$/ }).waitFor();
+  const total = Number((await page.getByTestId("issues").innerText()).replace("of ", ""));
+  const names = await rows.locator(".name").allInnerTexts();
+  let finished = 0;
+  for (const issue of [0.5, 0.8, 0.9, 0.97, 1].map((part) => Math.floor(part * total))) {
+    await page.getByLabel("issue", { exact: true }).fill(String(issue));
+    await page.getByTestId("issue").press("Tab");
+    await eventually(`issue ${issue} is shown`, async () => (await page.locator(".warp-dot").count()) > 0 || issue === total);
+    await settled(() => rows.allInnerTexts().then((texts) => texts.join()));
+    assert.deepEqual(await rows.locator(".name").allInnerTexts(), names, "rows keep their places");
+    const now = await page.locator(".warp.finished").count();
+    assert.ok(now >= finished);
+    finished = now;
+  }
+  assert.equal(finished, names.length);
+  assert.match(await rows.first().innerText(), /finished/);
+  assert.match(await page.getByTestId("moment").innerText(), /ended/);
 });
 
 test("the machines are listed with their figures and who measured them", async (t) => {

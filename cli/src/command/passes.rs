@@ -84,7 +84,8 @@ fn knob_json(knob: &Knob) -> Value {
         KnobKind::List { default, .. } => ("list", json!(default)),
         KnobKind::Unavailable { .. } => ("unavailable", Value::Null),
     };
-    let mut value = json!({ "name": knob.name, "kind": kind, "default": default, "help": knob.help });
+    let mut value =
+        json!({ "name": knob.name, "label": knob.label, "kind": kind, "default": default, "help": knob.help });
     match knob.kind {
         KnobKind::Switch { .. } => {}
         KnobKind::Integer { min, max, .. } => (value["min"], value["max"]) = (json!(min), json!(max)),

@@ -39,51 +39,61 @@ pub const ANALYSES: [AnalysisInfo; 2] = [
         knobs: &[
             Knob {
                 name: "seeds",
+                label: "Followed instructions",
                 kind: KnobKind::Choice { default: "loads", words: &["loads", "arithmetic", "branches", "all"] },
                 help: "Instructions whose values are followed.",
             },
             Knob {
                 name: "window",
+                label: "Loop iterations",
                 kind: KnobKind::Integer { default: 3, min: 1, max: 8 },
                 help: "Traversals across loop iterations that change a name.",
             },
             Knob {
                 name: "depth",
+                label: "Nesting of operations",
                 kind: KnobKind::Integer { default: 2, min: 0, max: 4 },
                 help: "Maximum nesting of operations in a name.",
             },
             Knob {
                 name: "dereference",
+                label: "Levels of memory",
                 kind: KnobKind::Integer { default: 1, min: 0, max: 2 },
                 help: "Maximum levels of memory in an address.",
             },
             Knob {
                 name: "kills",
+                label: "End of reuse",
                 kind: KnobKind::Choice { default: "analysis", words: &["none", "calls", "analysis", "all"] },
                 help: "Instructions that end the reuse of a load.",
             },
             Knob {
                 name: "synonyms",
+                label: "Merge equal names",
                 kind: KnobKind::Switch { default: true },
                 help: "Merge names that are one value on every path back.",
             },
             Knob {
                 name: "overflow",
+                label: "Address overflow",
                 kind: KnobKind::Choice { default: "assume", words: &["assume", "prove"] },
                 help: "Assume that signed address arithmetic does not overflow, or prove it.",
             },
             Knob {
                 name: "budget",
+                label: "Vertices of a demand",
                 kind: KnobKind::Integer { default: 0, min: 0, max: 1 << 24 },
                 help: "Maximum vertices of one demand; 0 for no limit.",
             },
             Knob {
                 name: "names",
+                label: "Names of a function",
                 kind: KnobKind::Integer { default: 1 << 16, min: 1, max: 1 << 24 },
                 help: "Maximum names of a function.",
             },
             Knob {
                 name: "vertices",
+                label: "Vertices of a function",
                 kind: KnobKind::Integer { default: 1 << 20, min: 1, max: 1 << 24 },
                 help: "Maximum vertices of a function.",
             },
@@ -99,11 +109,13 @@ pub const ANALYSES: [AnalysisInfo; 2] = [
         knobs: &[
             Knob {
                 name: "estimators",
+                label: "Estimators",
                 kind: KnobKind::List { default: &ESTIMATORS, words: &ESTIMATORS },
                 help: "Estimators to compute.",
             },
             Knob {
                 name: "from",
+                label: "Profile",
                 kind: KnobKind::Choice { default: "edges", words: &["edges", "paths"] },
                 help: "Use counts of edges, or of acyclic paths.",
             },

@@ -52,17 +52,20 @@ impl Pass for GeneralOptimize {
         knobs: &[
             Knob {
                 name: "variant",
+                label: "Stopping rule",
                 kind: KnobKind::Choice { default: "A", words: &["A", "B"] },
                 help: "Stop after a round without changes (A), or that saves less than the share of cost (B), or \
                        after max_rounds.",
             },
             Knob {
                 name: "max_rounds",
+                label: "Rounds",
                 kind: KnobKind::Integer { default: 100, min: 1, max: 10_000 },
                 help: "Maximum rounds of the four passes, in both variants.",
             },
             Knob {
                 name: "share",
+                label: "Least saving of a round",
                 kind: KnobKind::Number { default: 0.25, min: 0.0, max: 1.0 },
                 help: "Minimum share of the cost before it that a round of variant B saves, for another round.",
             },

@@ -74,20 +74,36 @@ fn figure(figure: CoreFigure) -> Figure {
 }
 
 fn knob(knob: &Knob) -> KnobInfo {
-    let (default, choices) = match knob.kind {
-        KnobKind::Switch { default } => (default.to_string(), vec!["true".to_owned(), "false".to_owned()]),
-        KnobKind::Integer { default, .. } => (default.to_string(), Vec::new()),
-        KnobKind::Number { default, .. } => (default.to_string(), Vec::new()),
-        KnobKind::Choice { default, words } => {
-            (default.to_owned(), words.iter().map(|&word| word.to_owned()).collect())
-        }
-        KnobKind::List { default, .. } => (default.join(","), Vec::new()),
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+    let (default, choices, bounds) = match knob.kind {
+        KnobKind::Switch { default } => (default.to_string(), words(&["true", "false"]), None),
+        KnobKind::Integer { default, min, max } => (default.to_string(), Vec::new(), Some((min as f64, max as f64))),
+        KnobKind::Number { default, min, max } => (default.to_string(), Vec::new(), Some((min, max))),
+        KnobKind::Choice { default, words: all } => (default.to_owned(), words(all), None),
+        KnobKind::List { default, .. } => (default.join(","), Vec::new(), None),
         KnobKind::Unavailable { .. } => Default::default(),
     };
     let unavailable = match knob.kind {
         KnobKind::Unavailable { why } => Some(why.to_owned()),
         _ => None,
     };
-    let summary = format!("{} ({})", knob.help, knob.range());
-    KnobInfo { name: knob.name.to_owned(), summary, default, choices, unavailable }
+    KnobInfo {
+        name: knob.name.to_owned(),
+        label: knob.label.to_owned(),
+        summary: sentence(knob.help),
+        range: knob.range(),
+        default,
+        choices,
+        bounds,
+        is_whole: matches!(knob.kind, KnobKind::Integer { .. }),
+        unavailable,
+    }
+}
+
+/// A line of help as a sentence.
+fn sentence(help: &str) -> String {
+    let mut letters = help.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let end = if help.ends_with('.') { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
 }

@@ -8,6 +8,8 @@ mod comparison;
 mod current_change;
 mod drawing;
 mod facts;
+mod failure;
+mod lanes;
 mod map;
 pub mod message;
 mod print;
@@ -26,7 +28,7 @@ pub struct Engine {
     clock: fn() -> f64,
     opened: Option<(Bench, view::Opened)>,
     runner: simulation::Runner,
-    watched: simulation::Watcher,
+    watched: lanes::Watcher,
     mapper: map::Mapper,
 }
 
@@ -37,7 +39,7 @@ impl Engine {
             clock,
             opened: None,
             runner: simulation::Runner::default(),
-            watched: simulation::Watcher::default(),
+            watched: lanes::Watcher::default(),
             mapper: map::Mapper::default(),
         }
     }

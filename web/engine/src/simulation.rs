@@ -10,19 +10,13 @@ use warpscope_core::profile::estimate::{CountedReuse, FlagPlan};
 use warpscope_core::profile::{self, Profile};
 use warpscope_core::report::{self, COUNTING_FUEL, ProfileReport, Wanted};
 use warpscope_core::sim::{
-    BlockStatistics, InstResult, Kind, NOWHERE, Progress, RunResult, Settings as CoreSettings, SimError, Simulation,
-    Stance, WarpView,
+    BlockStatistics, InstResult, Progress, RunResult, Settings as CoreSettings, SimError, Simulation,
 };
 use warpscope_core::text::LineIndex;
 
-use crate::message::{
-    BlockRun, Counts, InstRun, LaneGroup, LineHeat, Moment, Program, Run, Settings, Simulate, Simulated, WarpState,
-    Watch,
-};
+use crate::failure::failure;
+use crate::message::{BlockRun, Counts, Failure, InstRun, LineHeat, Program, Run, Settings, Simulate, Simulated};
 use crate::program::{Loaded, launch_text, load};
-
-/// Warps whose lanes are shown at a time.
-const MOST_WARPS: usize = 64;
 
 /// Runs that are kept: those of the last answer. An older one runs again.
 const MOST_KEPT: usize = 3;
@@ -31,7 +25,7 @@ const MOST_KEPT: usize = 3;
 /// passes are the same, so that one run of three is new.
 #[derive(Default)]
 pub struct Runner {
-    kept: VecDeque<(Program, Settings, Result<Run, String>)>,
+    kept: VecDeque<(Program, Settings, Result<Run, Failure>)>,
 }
 
 impl Runner {
@@ -47,7 +41,7 @@ impl Runner {
         Simulated { before: self.run(before, settings), after, end }
     }
 
-    fn run(&mut self, program: &Program, settings: &Settings) -> Result<Run, String> {
+    fn run(&mut self, program: &Program, settings: &Settings) -> Result<Run, Failure> {
         let known = self.kept.iter().position(|(kept, set, _)| (kept, set) == (program, settings));
         let known = known.and_then(|place| self.kept.remove(place));
         let kept = known.unwrap_or_else(|| (program.clone(), settings.clone(), run(program, settings)));
@@ -69,7 +63,7 @@ fn sized_launch(program: &Program, settings: &Settings) -> Option<String> {
 
 /// Runs one program, and counts over the whole launch.
 pub fn run_total(program: &Program, settings: &Settings) -> Result<Counts, String> {
-    run(program, settings).map(|run| run.total)
+    run(program, settings).map(|run| run.total).map_err(|failure| failure.text())
 }
 
 /// Measures a run of a kernel: how often its edges, paths and zeros occur, and how often warps diverge.
@@ -85,7 +79,8 @@ pub struct Prepared {
     pub kernel: Func,
     /// Lines of its instructions.
     pub lines: Lines,
-    simulation: Simulation,
+    /// The run.
+    pub simulation: Simulation,
 }
 
 /// The lines of a program's own text.
@@ -128,7 +123,7 @@ fn launch(module: &Module, kernel: Func, settings: &Settings) -> Result<Simulati
 /// Runs a kernel to its end.
 pub fn run_module(module: &Module, kernel: Func, settings: &Settings) -> Result<RunResult, String> {
     let mut simulation = launch(module, kernel, settings)?;
-    advance(&mut simulation, u64::MAX)?;
+    advance(&mut simulation, u64::MAX).map_err(say)?;
     Ok(simulation.result())
 }
 
@@ -166,19 +161,22 @@ fn say(error: SimError) -> String {
 }
 
 /// Issues up to `budget` instructions.
-fn advance(simulation: &mut Simulation, budget: u64) -> Result<Progress, String> {
+pub fn advance(simulation: &mut Simulation, budget: u64) -> Result<Progress, SimError> {
     let last = simulation.issued().saturating_add(budget);
     loop {
-        let progress = simulation.run(last - simulation.issued()).map_err(say)?;
+        let progress = simulation.run(last - simulation.issued())?;
         if progress == Progress::Done || simulation.issued() >= last {
             return Ok(progress);
         }
     }
 }
 
-fn run(program: &Program, settings: &Settings) -> Result<Run, String> {
-    let Prepared { module, kernel, lines, mut simulation } = prepare(program, settings)?;
-    advance(&mut simulation, u64::MAX)?;
+fn run(program: &Program, settings: &Settings) -> Result<Run, Failure> {
+    let mut prepared = prepare(program, settings).map_err(Failure::at_start)?;
+    if let Err(error) = advance(&mut prepared.simulation, u64::MAX) {
+        return Err(failure(&prepared, &error));
+    }
+    let Prepared { module, kernel, lines, simulation } = prepared;
     let result = simulation.result();
     let mut by_line: BTreeMap<usize, LineHeat> = BTreeMap::new();
     let mut insts = Vec::with_capacity(result.instructions.len());
@@ -298,93 +296,6 @@ fn named(map: &BTreeMap<&'static str, u64>) -> Vec<(String, u64)> {
     map.iter().filter(|(_, count)| **count > 0).map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
-/// Follows one run. Asking for a later issue goes on from where the last answer stood; an earlier one starts again.
-#[derive(Default)]
-pub struct Watcher {
-    followed: Option<(Program, Settings, Prepared)>,
-}
-
-impl Watcher {
-    /// The run's state after so many issues, or at its end.
-    pub fn moment(&mut self, watch: &Watch) -> Result<Moment, String> {
-        let follows = |(program, settings, prepared): &(Program, Settings, Prepared)| {
-            *program == watch.program && *settings == watch.settings && prepared.simulation.issued() <= watch.issue
-        };
-        let mut prepared = match self.followed.take().filter(follows) {
-            Some((.., prepared)) => prepared,
-            None => prepare(&watch.program, &watch.settings)?,
-        };
-        let missing = watch.issue - prepared.simulation.issued();
-        let progress = advance(&mut prepared.simulation, missing)?;
-        let moment = moment(&mut prepared, progress == Progress::Done);
-        self.followed = Some((watch.program.clone(), watch.settings.clone(), prepared));
-        Ok(moment)
-    }
-}
-
-fn moment(prepared: &mut Prepared, ended: bool) -> Moment {
-    let next_slot = prepared.simulation.next_warp();
-    let views = prepared.simulation.resident_warps();
-    // The warp that issues next is always shown.
-    let next = views.iter().position(|view| Some(view.slot) == next_slot);
-    let first = next.map_or(0, |next| next.saturating_sub(MOST_WARPS - 1));
-    let shown = &views[first..views.len().min(first + MOST_WARPS)];
-    Moment {
-        issue: prepared.simulation.issued(),
-        ended,
-        cycle: prepared.simulation.cycle(),
-        warps: shown.iter().map(|view| warp_state(prepared, view)).collect(),
-        next: next.map(|next| next - first),
-    }
-}
-
-fn warp_state(prepared: &Prepared, view: &WarpView) -> WarpState {
-    let program = prepared.simulation.program();
-    let current = view.entries.last().copied();
-    let place = current.filter(|entry| entry.mask != 0).map(|entry| program.locations[entry.pc as usize]);
-    let label =
-        |pc: u32| if (pc as usize) < program.insts.len() { program.label(pc).to_owned() } else { String::new() };
-    let [x, y, z] = view.block;
-    let block = if (y, z) == (0, 0) { x.to_string() } else { format!("{x},{y},{z}") };
-    let now = prepared.simulation.cycle();
-    let waits = match view.ready_at {
-        _ if !view.runs && current.is_some_and(|at| program.insts[at.pc as usize].kind == Kind::Barrier) => "barrier",
-        _ if !view.runs => "lanes",
-        Some(ready) if ready > now && view.waits_for_memory => "memory",
-        Some(ready) if ready > now => "operands",
-        _ => "",
-    };
-    WarpState {
-        name: format!("block {block}, warp {}", view.number),
-        size: prepared.simulation.bound().warp,
-        active: current.map_or(0, |entry| entry.mask),
-        ended: view.lanes & !view.alive,
-        block: current.map_or_else(String::new, |entry| label(entry.pc)),
-        line: place.map_or(0, |at| prepared.lines.of(&prepared.module, at.func, at.inst)),
-        text: place.map_or_else(String::new, |at| inst_text(prepared, at.func, at.inst)),
-        waits: waits.to_owned(),
-        groups: (0..view.entries.len()).rev().map(|at| lane_group(view, at, label)).collect(),
-    }
-}
-
-fn inst_text(prepared: &Prepared, func: Func, inst: Inst) -> String {
-    warpscope_core::text::instruction_text(&prepared.module, &prepared.module.funcs[func], inst)
-}
-
-fn lane_group(view: &WarpView, at: usize, label: impl Fn(u32) -> String) -> LaneGroup {
-    let entry = view.entries[at];
-    let is_point = view.entries.get(at + 1).is_some_and(|next| next.level > entry.level);
-    let state = match entry.stance {
-        Stance::Waits => "waits",
-        Stance::Spins => "spins",
-        Stance::Runs if is_point => "meets",
-        Stance::Runs if view.runs && at + 1 == view.entries.len() => "runs",
-        Stance::Runs | Stance::Released => "ready",
-    };
-    let meets = if entry.join == NOWHERE { String::new() } else { label(entry.join) };
-    LaneGroup { block: label(entry.pc), meets, mask: entry.mask, state: state.to_owned() }
-}
-
 /// Counts what warps execute in a run of the program as it is, if that is known soon.
 pub fn count_warps(module: &Module, kernel: Func, settings: &Settings) -> Option<WarpCounts> {
     let counted = measure(module, kernel, &briefly(settings)).ok()?;
@@ -493,6 +404,15 @@ launch k {
         let spin = "kernel k(x: ptr.global) {\nentry:\n    br entry\n}\n";
         let runs = simulated(spin, Settings { fuel: Some(10_000), ..Settings::default() });
         let why = runs.before.expect_err("it never ends");
-        assert!(why.contains("10,000 warp instructions") || why.contains("10000 warp instructions"), "{why}");
+        assert_eq!((why.code.as_str(), why.line, why.issue), ("endless-loop", 3, Some(10_000)));
+        assert!(why.message.contains("10,000 warp instructions") || why.message.contains("10000"), "{why:?}");
+    }
+
+    #[test]
+    fn access_out_of_bounds_tells_line_issue_and_warp() {
+        let text = LOOP.replace("block 32", "block 64").replace("x[t]", "x[t + 30]");
+        let failure = simulated(&text, Settings::default()).before.expect_err("it leaves the buffer");
+        assert_eq!((failure.code.as_str(), failure.line, failure.warp), ("out-of-bounds", 6, Some(1)));
+        assert!(failure.place.starts_with("at `ld.global.u32`"), "{failure:?}");
     }
 }

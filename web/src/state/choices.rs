@@ -31,7 +31,7 @@ pub enum Pane {
 }
 
 /// Which run the lanes view follows, and where it stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watched {
     /// The program at the position rather than the source.
     pub after: bool,
@@ -39,6 +39,15 @@ pub struct Watched {
     pub issue: u64,
     /// Whether it moves by itself.
     pub playing: bool,
+    /// Number of the warp that a person chose to follow; none follows the first one that has not ended.
+    pub warp: Option<u64>,
+}
+
+impl Default for Watched {
+    /// The program at the position, whose graph is beside it, before its first issue.
+    fn default() -> Self {
+        Watched { after: true, issue: 0, playing: false, warp: None }
+    }
 }
 
 impl Watched {
@@ -46,7 +55,7 @@ impl Watched {
     pub fn question(self, simulate: &Simulate) -> Watch {
         let Simulate { before, after, settings, .. } = simulate;
         let program = if self.after { after } else { before };
-        Watch { program: program.clone(), settings: settings.clone(), issue: self.issue }
+        Watch { program: program.clone(), settings: settings.clone(), issue: self.issue, warp: self.warp }
     }
 }
 

@@ -29,6 +29,8 @@ pub enum PipelineEdit {
         /// Its value.
         value: Option<String>,
     },
+    /// Gives all knobs of an entry their defaults back.
+    ResetKnobs(usize),
 }
 
 impl PipelineEdit {
@@ -65,6 +67,10 @@ impl PipelineEdit {
                     None => pipeline[stage].knobs.remove(&knob),
                 };
                 end(stage)
+            }
+            PipelineEdit::ResetKnobs(index) if index < pipeline.len() => {
+                pipeline[index].knobs.clear();
+                end(index)
             }
             _ => *position,
         }

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod change;
+mod chooser;
 mod compare;
 mod comparison;
 mod dialogs;
@@ -10,6 +11,7 @@ mod graph;
 mod header;
 mod icons;
 mod inspection;
+mod knobs;
 mod lanes;
 mod machines;
 mod moments;
@@ -18,6 +20,7 @@ mod number_field;
 mod opening;
 mod order;
 mod passes;
+mod problems;
 mod program;
 mod results;
 mod scale;

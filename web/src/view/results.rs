@@ -1,14 +1,14 @@
 //! Results of the two runs, side by side: of the whole launch, and by block; and how often registers are zero.
 
-use warpscope_engine::message::Run;
+use warpscope_engine::message::{Failure, Run};
 use yew::{Html, classes, component, html};
 
 use super::blocks::Blocks;
-use super::change::with_code;
 use super::figures::{Totals, all_figures};
 use super::transport::place_name;
 use super::zeros::Zeros;
 use super::{PaneProps, on};
+use crate::dom;
 use crate::state::{Action, Lab, Results as Shown};
 
 /// Letters of a list of blocks; more stand in its tooltip.
@@ -43,8 +43,7 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
                     None => html! { <p class="empty">{ "Nothing has run yet." }</p> },
                     Some((before, after)) => html! {
                         <>
-                            { failure("The source", before.err()) }
-                            { failure("The program at the position", after.err()) }
+                            { failure(before.err().is_some(), after.err().is_some()) }
                             { before.ok().map(unreached).unwrap_or_default() }
                             if before.is_ok() || after.is_ok() {
                                 { match lab.results {
@@ -77,7 +76,7 @@ fn here(lab: &Lab) -> Html {
 }
 
 /// A run, or why it did not end well.
-type Side<'a> = Result<&'a Run, &'a String>;
+type Side<'a> = Result<&'a Run, &'a Failure>;
 
 /// Whether both runs left the same memory.
 fn verdict(sides: Option<(Side<'_>, Side<'_>)>) -> Html {
@@ -116,7 +115,18 @@ fn outdated(sides: Option<(Side<'_>, Side<'_>)>) -> Html {
     html! { <span class="verdict" data-testid="outdated">{ "previous program" }</span> }
 }
 
-fn failure(which: &str, why: Option<&String>) -> Html {
-    why.map(|why| html! { <p class="failure" role="alert"><b>{ which }</b>{ ": " }{ with_code(why) }</p> })
-        .unwrap_or_default()
+/// That runs failed, and the way to the reason.
+fn failure(before: bool, after: bool) -> Html {
+    let which = match (before, after) {
+        (false, false) => return Html::default(),
+        (true, true) => "Both runs failed.",
+        (true, false) => "The run of the source failed.",
+        (false, true) => "The run of the program at the position failed.",
+    };
+    html! {
+        <p class="failure" data-testid="failure">
+            { which }{ " " }
+            <button type="button" class="quiet" onclick={|_| dom::focus("problems")}>{ "See Problems" }</button>
+        </p>
+    }
 }

@@ -1,13 +1,13 @@
-//! The source pane: the program and its launch in two tabs, and the list of mistakes.
+//! The source pane: the program and its launch in two tabs, and the list of problems.
 
 use std::rc::Rc;
 
 use warpscope_engine::message::{Diagnostic, Language, Run};
 use yew::{Callback, Html, KeyboardEvent, MouseEvent, component, html, use_memo, use_state};
 
-use super::change::with_code;
 use super::inspection::LineMarks;
-use super::{PaneProps, Shared, count, on, thousands};
+use super::problems::{failures_in_source, problems};
+use super::{PaneProps, Shared, on, thousands};
 use crate::dom;
 use crate::editor::{EditorBox, LineLevel, PaintedLine};
 use crate::state::{Action, Lab, Pane, Selection, Shape, Tab};
@@ -17,8 +17,9 @@ use crate::state::{Action, Lab, Pane, Selection, Shape, Tab};
 pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
     let jump = use_state(|| None::<(Tab, usize, u32)>);
     let view = lab.view.clone().unwrap_or_default();
-    let (in_launch, in_source): (Vec<Diagnostic>, Vec<Diagnostic>) =
+    let (in_launch, mut in_source): (Vec<Diagnostic>, Vec<Diagnostic>) =
         view.diagnostics.iter().cloned().partition(|diagnostic| diagnostic.in_launch);
+    in_source.extend(failures_in_source(lab));
     let jump_in = |tab: Tab| (*jump).filter(|jump| jump.0 == tab).map(|(_, offset, number)| (offset, number));
     let on_line = {
         let (act, view) = (act.clone(), lab.view.clone());
@@ -62,7 +63,7 @@ pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
                 <EditorBox
                     label="Program" hint="Write a kernel, or paste the PTX that nvcc printed."
                     text={lab.bench.source.clone()} version={lab.text_version} language={view.language}
-                    diagnostics={in_source} {marked} {exact} {show_marked} current={current_lines(lab)} position={lab.view.as_ref().map(|view| view.position)} painted={painted_lines(lab)} heat={(*heat).clone()}
+                    diagnostics={in_source} {marked} {exact} {show_marked} current={current_lines(lab)} position={lab.view.as_ref().map(|view| view.position)} lane={lab.lane_line() as u32} painted={painted_lines(lab)} heat={(*heat).clone()}
                     hidden={lab.tab != Tab::Source} jump={jump_in(Tab::Source)}
                     on_change={act.reform(Action::EditSource)} {on_line}
                 />
@@ -73,7 +74,7 @@ pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
                     on_change={act.reform(Action::EditLaunch)} on_line={Callback::noop()}
                 />
             </div>
-            { mistakes(lab, &view.diagnostics, &on_place) }
+            { problems(lab, &view.diagnostics, &on_place, act) }
         </section>
     }
 }
@@ -120,47 +121,6 @@ fn tabs(shown: Tab, act: &Callback<Action>) -> Html {
         <div role="tablist" aria-label="Texts" class="tabs" {onkeydown}>
             { tab(Tab::Source, "Source") }
             { tab(Tab::Launch, "Launch") }
-        </div>
-    }
-}
-
-/// The list under the editor. It is always there for screen readers, which announce a change of its summary.
-fn mistakes(lab: &Lab, diagnostics: &[Diagnostic], on_place: &Callback<(Tab, usize)>) -> Html {
-    let errors = diagnostics.iter().filter(|diagnostic| !diagnostic.is_warning).count();
-    let summary = match (errors, diagnostics.len() - errors) {
-        (0, 0) if lab.view.is_none() => "Reading…".to_owned(),
-        (0, 0) if lab.lacks_program() => "No kernel".to_owned(),
-        (0, 0) => "No errors".to_owned(),
-        (0, warnings) => count(warnings, "warning"),
-        (errors, 0) => count(errors, "error"),
-        (errors, warnings) => format!("{}, {}", count(errors, "error"), count(warnings, "warning")),
-    };
-    html! {
-        <div class="mistakes" data-testid="diagnostics">
-            <p class={if errors > 0 { "summary bad" } else { "summary" }} role="status">{ summary }</p>
-            if !diagnostics.is_empty() {
-                <ul>
-                    { for diagnostics.iter().map(|diagnostic| {
-                        let tab = if diagnostic.in_launch { Tab::Launch } else { Tab::Source };
-                        let from = diagnostic.from;
-                        let onclick = on_place.reform(move |_| (tab, from));
-                        html! {
-                            <li class={if diagnostic.is_warning { "warning" } else { "error" }}>
-                                <button type="button" {onclick}>
-                                    <span class="place">
-                                        { format!("{}{}:{}", if diagnostic.in_launch { "launch " } else { "" }, diagnostic.line, diagnostic.column) }
-                                    </span>
-                                    <span class="message">
-                                        { with_code(&diagnostic.message) }
-                                        if !diagnostic.hint.is_empty() { <em>{ with_code(&diagnostic.hint) }</em> }
-                                    </span>
-                                    <code class="code">{ &diagnostic.code }</code>
-                                </button>
-                            </li>
-                        }
-                    }) }
-                </ul>
-            }
         </div>
     }
 }

@@ -18,7 +18,7 @@ pub fn Strip(PaneProps { lab, act }: &PaneProps) -> Html {
     html! {
         <section class={if lab.running { "pane strip stale" } else { "pane strip" }} aria-label="Figures" data-testid="strip">
             <div class="scroll part-body" tabindex="0" role="region" aria-label="Figures of the run">
-                if let Some(failure) = failure { <p class="failure" role="alert">{ with_code(failure) }</p> }
+                if let Some(failure) = failure { <p class="failure" role="alert">{ with_code(&failure.text()) }</p> }
                 if totals.source.or(totals.here).is_some() {
                     { figure_table(&figures, totals, lab.pass_here(), "strip-figures") }
                     { about_evaluations(totals, lab.pass_here()) }

@@ -99,62 +99,73 @@ impl Pass for Azp {
         knobs: &[
             Knob {
                 name: "p_thresh",
+                label: "Least probability of zero",
                 kind: KnobKind::Number { default: 0.32, min: 0.0, max: 1.0 },
                 help: "the probability of zero from which a register is a candidate",
             },
             Knob {
                 name: "min_cycles",
+                label: "Least gain",
                 kind: KnobKind::Number { default: 25.0, min: 0.0, max: 1e9 },
                 help: "cycles that a transformation has to gain, for each run of the function by a warp",
             },
             Knob {
                 name: "xform_limit",
+                label: "Transformations",
                 kind: KnobKind::Integer { default: 8, min: 0, max: 100 },
                 help: "transformations that are made at most",
             },
             Knob {
                 name: "threshold_rule",
+                label: "Threshold rule",
                 kind: KnobKind::Choice { default: "remaining", words: &["remaining", "printed", "expected"] },
                 help: "remaining: what is left of the time, (T_S + T_check) / T_R, is below the threshold; \
                        printed: equations 5 and 6 as printed, which take what loses; expected: with P inside su",
             },
             Knob {
                 name: "heuristic",
+                label: "Decision",
                 kind: KnobKind::Choice { default: "default", words: &["default", "oracle"] },
                 help: "default: the estimate decides; oracle: of what the estimate takes only that is kept which \
                        makes the launch faster in the simulator",
             },
             Knob {
                 name: "candidate",
+                label: "Only this candidate",
                 kind: KnobKind::Integer { default: 0, min: 0, max: 1_000_000_000 },
                 help: "specialise once, for the candidate with this number of the remarks, whatever the estimate \
                        says; 0: the heuristic decides",
             },
             Knob {
                 name: "divergent",
+                label: "Lanes choose for themselves",
                 kind: KnobKind::Switch { default: false },
                 help: "each lane takes the version that is its own, so that a warp may take both; without it a \
                        vote decides",
             },
             Knob {
                 name: "hoist",
+                label: "Reach of checks",
                 kind: KnobKind::Choice { default: "block", words: &["block", "global"] },
                 help: "how far up a check may go: within its block, or to a dominator that runs no more often, \
                        with the pure instructions that it needs",
             },
             Knob {
                 name: "instrument",
+                label: "Count only",
                 kind: KnobKind::Switch { default: false },
                 help: "changes nothing but lets the program count itself: how often a warp writes each \
                        candidate, and how often zero",
             },
             Knob {
                 name: "machine",
+                label: "Machine",
                 kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
                 help: "machine whose issue costs and latencies are counted",
             },
             Knob {
                 name: "warps",
+                label: "Resident warps",
                 kind: KnobKind::Integer { default: 0, min: 0, max: 64 },
                 help: "resident warps that fill each other's waiting; 0 is as many as the launch says, or the \
                        machine takes",

@@ -59,6 +59,7 @@ impl Pass for BackCopyProp {
         summary: "Writes a result directly into the register that it is copied to, and removes the copy.",
         knobs: &[Knob {
             name: "BackCopyPropBudget",
+            label: "Copies removed",
             kind: KnobKind::Integer { default: 1_000_000, min: 0, max: 1_000_000_000 },
             help: "Maximum number of copies removed in a function.",
         }],

@@ -50,52 +50,67 @@ impl Pass for CopyProp {
         knobs: &[
             Knob {
                 name: "CopyPropBudget",
+                label: "Changed instructions",
                 kind: KnobKind::Integer { default: UNLIMITED, min: 0, max: UNLIMITED },
                 help: "Maximum number of changed instructions.",
             },
             Knob {
                 name: "CopyPropGlobalBudget",
+                label: "Changes across blocks",
                 kind: KnobKind::Integer { default: UNLIMITED, min: 0, max: UNLIMITED },
                 help: "Maximum number of them changed because of a copy in another block.",
             },
             Knob {
                 name: "CopyPropForceGlobal",
+                label: "No limit across blocks",
                 kind: KnobKind::Switch { default: false },
                 help: "Ignore CopyPropGlobalBudget.",
             },
-            Knob { name: "CopyPropAddr", kind: KnobKind::Switch { default: true }, help: "Propagate into addresses." },
+            Knob {
+                name: "CopyPropAddr",
+                label: "Addresses",
+                kind: KnobKind::Switch { default: true },
+                help: "Propagate into addresses.",
+            },
             Knob {
                 name: "CopyPropConstantBank",
+                label: "Constants",
                 kind: KnobKind::Switch { default: true },
                 help: "Propagate constants, the only operands here that ptxas would take from its constant bank.",
             },
             Knob {
                 name: "CopyPropPreAllocReg",
+                label: "Preallocated registers",
                 kind: KnobKind::Unavailable { why: "no register here is bound to one of the machine's" },
                 help: "Propagate preallocated registers.",
             },
             Knob {
                 name: "CopyPropNonRegMultiDef",
+                label: "Constants with several definitions",
                 kind: KnobKind::Switch { default: true },
                 help: "Propagate constants from registers with several definitions, too.",
             },
             Knob {
                 name: "CopyPropNoMmaCb",
+                label: "Skip matrix operands",
                 kind: KnobKind::Unavailable { why: "there are no matrix instructions here" },
                 help: "Skip operands of matrix instructions that come from the constant bank.",
             },
             Knob {
                 name: "CopyPropNoWriteNonRR",
+                label: "Registers only",
                 kind: KnobKind::Switch { default: false },
                 help: "Skip instructions that have, or would get, an operand other than a register.",
             },
             Knob {
                 name: "CopyPropUseReachingDefs",
+                label: "Reaching definitions",
                 kind: KnobKind::Switch { default: false },
                 help: "Also propagate where different copies of one value reach a use, by reaching definitions.",
             },
             Knob {
                 name: "LateCopyPropComplPred",
+                label: "Opposite guards",
                 kind: KnobKind::Switch { default: true },
                 help: "Treat copies of one value under a guard and its opposite as one copy.",
             },

@@ -60,6 +60,8 @@ pub enum KnobKind {
 pub struct Knob {
     /// Its name; the vendor's or the paper's where there is one.
     pub name: &'static str,
+    /// Name in plain words, for lists in which the other one is small.
+    pub label: &'static str,
     /// Values that it takes.
     pub kind: KnobKind,
     /// One line of help.

@@ -67,19 +67,27 @@ impl Pass for GvnCse {
         paper: "ptxas page, phase 49",
         summary: "Numbers all values and replaces repeated computations by copies of the earlier result.",
         knobs: &[
-            Knob { name: "EnableGvnCse", kind: KnobKind::Switch { default: true }, help: "Enable the pass." },
+            Knob {
+                name: "EnableGvnCse",
+                label: "Enabled",
+                kind: KnobKind::Switch { default: true },
+                help: "Enable the pass.",
+            },
             Knob {
                 name: "EnableGvnCseMode",
+                label: "Scope",
                 kind: KnobKind::Integer { default: 5, min: 0, max: 6 },
                 help: "Set the scope: 0 off, 1 one block, 2 immediate dominators, 3, 4 dominator tree, 5, 6 joins too.",
             },
             Knob {
                 name: "EnableGvnCsePerInstr",
+                label: "Instructions visited",
                 kind: KnobKind::Integer { default: 1_000_000_000, min: 0, max: 1_000_000_000 },
                 help: "Stop after this many eligible instructions, in the order of the walk.",
             },
             Knob {
                 name: "enhanced_scope",
+                label: "Wide scope",
                 kind: KnobKind::Switch { default: true },
                 help: "Enable modes 4 to 6, and replace transcendental functions and shuffles.",
             },
@@ -87,16 +95,19 @@ impl Pass for GvnCse {
             // takes a promise.
             Knob {
                 name: "forward_stores",
+                label: "Store forwarding",
                 kind: KnobKind::Switch { default: false },
                 help: "Forward stores to loads of the thread, remove redundant stores; sound without data races.",
             },
             Knob {
                 name: "cross_block_flag",
+                label: "Single-entry regions",
                 kind: KnobKind::Switch { default: true },
                 help: "Keep mode 2 within single-entry regions.",
             },
             Knob {
                 name: "sm",
+                label: "GPU generation",
                 kind: KnobKind::Choice { default: "90", words: &["30", "50", "60", "70", "80", "89", "90"] },
                 help: "Set the generation; a remark names those on which the vendor's compiler skips the pass.",
             },

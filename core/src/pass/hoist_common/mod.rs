@@ -63,6 +63,7 @@ impl Pass for HoistCommon {
         summary: "Hoists instructions that are common to both sides of a branch above it.",
         knobs: &[Knob {
             name: "SpeculativeHoistCommonInsts",
+            label: "Enabled",
             kind: KnobKind::Switch { default: true },
             help: "Enable the pass.",
         }],

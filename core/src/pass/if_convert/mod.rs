@@ -78,23 +78,32 @@ impl Pass for IfConvert {
         knobs: &[
             Knob {
                 name: "max_instructions",
+                label: "Instructions per side",
                 kind: KnobKind::Integer { default: 7, min: 0, max: 1000 },
                 help: "Maximum instructions per side.",
             },
-            Knob { name: "always", kind: KnobKind::Switch { default: false }, help: "Convert whatever the cost." },
+            Knob {
+                name: "always",
+                label: "Convert at any cost",
+                kind: KnobKind::Switch { default: false },
+                help: "Convert whatever the cost.",
+            },
             Knob {
                 name: "machine",
+                label: "Machine",
                 kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
                 help: "Machine model of the issue costs and latencies that are compared.",
             },
             Knob {
                 name: "warps",
+                label: "Resident warps",
                 kind: KnobKind::Integer { default: 0, min: 0, max: 64 },
                 help: "Number of resident warps that hide each other's latency; 0 takes it from the launch, or 8 \
                        without one.",
             },
             Knob {
                 name: "divergence",
+                label: "Assumed divergence",
                 kind: KnobKind::Number { default: 0.2, min: 0.0, max: 1.0 },
                 help: "Share of a divergent branch's executions in which lanes diverge, if no profile, launch or \
                        comparison of thread indices gives it.",

@@ -73,14 +73,21 @@ impl Pass for LateCommoning {
         paper: "ptxas page, phase 64",
         summary: "Replaces computations repeated under one guard, as if-conversion leaves them, by copies.",
         knobs: &[
-            Knob { name: "ForceLateCommoning", kind: KnobKind::Switch { default: true }, help: "Enable the pass." },
+            Knob {
+                name: "ForceLateCommoning",
+                label: "Enabled",
+                kind: KnobKind::Switch { default: true },
+                help: "Enable the pass.",
+            },
             Knob {
                 name: "DisableMoveCommoning",
+                label: "Copies as values",
                 kind: KnobKind::Switch { default: false },
                 help: "Treat a copy as a value of its own instead of as its source.",
             },
             Knob {
                 name: "complementary",
+                label: "Opposite guards",
                 kind: KnobKind::Switch { default: false },
                 help: "Merge a computation under a guard and its opposite into one without guard, which ptxas does \
                        not.",

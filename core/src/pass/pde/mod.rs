@@ -82,12 +82,14 @@ impl Pass for Pde {
         knobs: &[
             Knob {
                 name: "predication",
+                label: "Predicated sinking",
                 kind: KnobKind::Switch { default: true },
                 help: "Sink past joins under a predicate; without it no path ever executes more.",
             },
             FP,
             Knob {
                 name: "rule",
+                label: "Weighing of joins",
                 kind: KnobKind::Choice { default: "sound", words: &["sound", "printed"] },
                 help: "Weigh a join with all joins that its benefit needs (sound), or by itself (printed), as in \
                        figures 4 and 7.",
@@ -96,18 +98,21 @@ impl Pass for Pde {
             MACHINE,
             Knob {
                 name: "stalls",
+                label: "Waiting for results",
                 kind: KnobKind::Choice { default: "count", words: &["count", "ignore"] },
                 help: "Count the cycles that warps wait for a result where it lands (count), or issue cycles only, \
                        as in the paper and with rule=printed (ignore).",
             },
             Knob {
                 name: "statements",
+                label: "Planned statements",
                 kind: KnobKind::Choice { default: "frequent", words: &["frequent", "all"] },
                 help: "Plan statements on frequent paths, as in the paper, or all; without a profile of paths or \
                        edges, all are planned.",
             },
             Knob {
                 name: "window",
+                label: "Window size",
                 kind: KnobKind::Integer { default: 2048, min: 1, max: 1_000_000_000 },
                 help: "Set the number of blocks and critical edges of a window; the last window is finished first.",
             },

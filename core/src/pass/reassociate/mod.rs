@@ -69,21 +69,25 @@ impl Pass for Reassociate {
         knobs: &[
             Knob {
                 name: "AllowReassociateCSE",
+                label: "Merge repeated computations",
                 kind: KnobKind::Switch { default: true },
                 help: "common what repeats inside a block once trees are sorted",
             },
             Knob {
                 name: "ReassociateCSEBudget",
+                label: "Instructions visited",
                 kind: KnobKind::Integer { default: 1_000_000_000, min: 0, max: 1_000_000_000 },
                 help: "instructions of a function that are looked at, from its entry on",
             },
             Knob {
                 name: "ReassociateCSEWindow",
+                label: "Search distance",
                 kind: KnobKind::Integer { default: 1_000, min: 0, max: 1_000_000_000 },
                 help: "instructions back to where commoning looks for the same computation",
             },
             Knob {
                 name: "ReassociateCSESkip",
+                label: "Instructions skipped",
                 kind: KnobKind::Integer { default: 0, min: 0, max: 1_000_000_000 },
                 help: "instructions at the entry of a function that are left as they are",
             },
@@ -91,11 +95,13 @@ impl Pass for Reassociate {
             // vendor's machines a wide one has to be moved into a register first.
             Knob {
                 name: "ReassociateLargeImmInUIADD64",
+                label: "Large 64-bit constants",
                 kind: KnobKind::Switch { default: true },
                 help: "add up constants of 64-bit additions although the sum does not fit 32 bits",
             },
             Knob {
                 name: "DistributeAndReassociateMulBudget",
+                label: "Sums with common factors",
                 kind: KnobKind::Integer { default: 1_000_000, min: 0, max: 1_000_000_000 },
                 help: "sums of a function from whose products a common factor is taken out",
             },

@@ -86,12 +86,14 @@ use walk::Walk;
 
 const DOWN_SAFETY: Knob = Knob {
     name: "down_safety",
+    label: "Justification of insertions",
     kind: KnobKind::Choice { default: "paper", words: &["paper", "exact"] },
     help: "Justify insertions by a later load of any form that the question has taken (paper), or of the inserted \
            form only (exact).",
 };
 const FAULTING: Knob = Knob {
     name: FAULTING_KNOB,
+    label: "Loads that might fault",
     kind: KnobKind::Choice { default: "auto", words: &["auto", "spec", "guarded", "never"] },
     help: "Mark a load that might fault where it is inserted as one that does not (spec), guard it by its \
            condition (guarded), or do not insert it (never); auto: guard it if the result is to be PTX, otherwise \
@@ -99,35 +101,41 @@ const FAULTING: Knob = Knob {
 };
 const OVERFLOW: Knob = Knob {
     name: "overflow",
+    label: "Index overflow",
     kind: KnobKind::Choice { default: "assume", words: &["assume", "prove"] },
     help: "Assume that signed 32-bit index arithmetic does not overflow (assume), or convert subscripts only \
            where that is proved (prove).",
 };
 const CDRND: Knob = Knob {
     name: "cdrnd",
+    label: "Branches that forbid insertion",
     kind: KnobKind::Choice { default: "transitive", words: &["transitive", "direct", "relative"] },
     help: "Insert where no divergent branch decides, directly or through other branches (transitive), directly \
            (direct), or apart from branches that decide about the load itself (relative).",
 };
 const DIVERGENCE: Knob = Knob {
     name: "divergence",
+    label: "Divergent branches",
     kind: KnobKind::Choice { default: "static", words: &["static", "profile", "all", "none"] },
     help: "Take branches for divergent that the analysis cannot prove uniform (static), that a `profile warp` \
            counted (profile), all, or none.",
 };
 const THRESHOLD: Knob = Knob {
     name: "divergence_threshold",
+    label: "Least divergence of a branch",
     kind: KnobKind::Number { default: 0.0, min: 0.0, max: 1.0 },
     help: "Minimum share of a branch's executions in which lanes diverge, with divergence=profile.",
 };
 const VISITS: Knob = Knob {
     name: "visits",
+    label: "Visits of a block",
     kind: KnobKind::Integer { default: 2, min: 2, max: 9 },
     help: "Maximum visits of a block by a question: 2 finds loads of the last round of a loop, 3 those of the \
            round before.",
 };
 const COST: Knob = Knob {
     name: "cost",
+    label: "Cost rule",
     kind: KnobKind::Choice { default: "auto", words: &["auto", "paper", "machine"] },
     help: "Follow the paper's rules (paper), or move and insert loads where that saves more cycles than it costs, \
            by the profile of warps (machine), or without one by frequencies estimated from the loops and divergent \
@@ -135,17 +143,20 @@ const COST: Knob = Knob {
 };
 const MACHINE: Knob = Knob {
     name: "machine",
+    label: "Machine",
     kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
     help: "Compare costs on this machine, unless cost=paper.",
 };
 const WARPS: Knob = Knob {
     name: "warps",
+    label: "Resident warps",
     kind: KnobKind::Integer { default: 0, min: 0, max: 64 },
     help: "Resident warps that fill each other's waiting, unless cost=paper; 0 takes them from the launch or the \
            machine.",
 };
 const LINES: Knob = Knob {
     name: "partial_speculation",
+    label: "Partial speculation",
     kind: KnobKind::Switch { default: false },
     help: "Make differing answers to speculation questions equal by insertions (lines 7 to 9 of algorithm 2).",
 };

@@ -87,12 +87,14 @@ impl Pass for SpecPre {
         knobs: &[
             Knob {
                 name: "speculation",
+                label: "Speculation",
                 kind: KnobKind::Switch { default: true },
                 help: "evaluate ahead of branches not all of whose paths need it; without it no path ever \
                        evaluates more",
             },
             Knob {
                 name: FAULTING_KNOB,
+                label: "Loads that might fault",
                 kind: KnobKind::Choice { default: "auto", words: &["auto", "spec", "never"] },
                 help: "Treatment of a load that might fault where speculation puts it: mark it as one that does \
                        not, or do not put it there; auto: do not if the result is to be PTX, otherwise mark it.",

@@ -64,11 +64,11 @@ pub struct Simulate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Simulated {
     /// The program before, or why it did not end well.
-    pub before: Result<Run, String>,
+    pub before: Result<Run, Failure>,
     /// The program after, or why it did not end well.
-    pub after: Result<Run, String>,
+    pub after: Result<Run, Failure>,
     /// Counts of the program after all passes, or why it did not end well; none where that is the program after.
-    pub end: Option<Result<Counts, String>>,
+    pub end: Option<Result<Counts, Failure>>,
 }
 
 impl Simulated {
@@ -77,6 +77,35 @@ impl Simulated {
         let [before, after] = [&self.before, &self.after].map(|run| run.as_ref().ok().map(|run| &run.total));
         let end = self.end.as_ref().map_or(after, |end| end.as_ref().ok());
         [before, after, end]
+    }
+}
+
+/// A run that failed, with its place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Kind of the failure, in one word.
+    pub code: String,
+    /// The reason, without the place.
+    pub message: String,
+    /// Instruction, block and thread, in words; empty without a place.
+    pub place: String,
+    /// Line of the instruction in the program's text, from 1; 0 without a place.
+    pub line: usize,
+    /// Instructions issued before it; none if the run never began.
+    pub issue: Option<u64>,
+    /// The warp that failed, numbered as in [`WarpState`]; none if no single warp is to blame.
+    pub warp: Option<u64>,
+}
+
+impl Failure {
+    /// A launch that never began.
+    pub fn at_start(message: String) -> Failure {
+        Failure { code: "launch".to_owned(), message, ..Failure::default() }
+    }
+
+    /// Reason and place in one sentence.
+    pub fn text(&self) -> String {
+        if self.place.is_empty() { self.message.clone() } else { format!("{}, {}", self.message, self.place) }
     }
 }
 
@@ -184,6 +213,8 @@ pub struct Watch {
     pub settings: Settings,
     /// How many instructions have been issued.
     pub issue: u64,
+    /// Number of the warp to follow; none follows the first one that has not ended.
+    pub warp: Option<u64>,
 }
 
 /// The multiprocessor between two issues.
@@ -191,23 +222,44 @@ pub struct Watch {
 pub struct Moment {
     /// How many instructions have been issued.
     pub issue: u64,
-    /// Whether the launch has ended.
+    /// Whether the launch has ended, or its next instruction fails.
     pub ended: bool,
     /// The cycle.
     pub cycle: u64,
-    /// The warps that are resident.
+    /// Some of the warps that have started, in the order of their numbers: those around the followed one.
     pub warps: Vec<WarpState>,
-    /// The warp that issues next, as an index in `warps`.
-    pub next: Option<usize>,
+    /// How many warps have started.
+    pub started: u64,
+    /// Number of the warp that issues next.
+    pub next: Option<u64>,
+    /// Number of the warp that is followed; none if all have ended.
+    pub followed: Option<u64>,
+    /// The next instruction of every warp that has not ended.
+    pub places: Vec<WarpPlace>,
+}
+
+/// Next instruction of a warp.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WarpPlace {
+    /// Number of the warp.
+    pub warp: u64,
+    /// Its block, named as in [`Run::blocks`].
+    pub block: String,
+    /// Its line, from 1; 0 if no group of the warp can run.
+    pub line: usize,
 }
 
 /// A warp at a moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WarpState {
+    /// Its place in the order in which the launch starts warps, from 0.
+    pub number: u64,
     /// Its name: block and warp.
     pub name: String,
     /// Lanes.
     pub size: u32,
+    /// Whether all its lanes have ended; the rest is empty then.
+    pub is_finished: bool,
     /// Bit per lane: takes part in the next instruction.
     pub active: u32,
     /// Bit per lane: has ended.

@@ -48,14 +48,22 @@ pub struct Part {
 /// A knob of a pass.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnobInfo {
-    /// Its name.
+    /// Its name; the vendor's or the paper's where there is one.
     pub name: String,
-    /// Summary of the knob.
+    /// Its name in plain words.
+    pub label: String,
+    /// One line of help.
     pub summary: String,
+    /// The allowed values in words.
+    pub range: String,
     /// Its value if nobody sets it.
     pub default: String,
     /// The allowed values, where they can be listed.
     pub choices: Vec<String>,
+    /// Least and greatest value of a number.
+    pub bounds: Option<(f64, f64)>,
+    /// Whether it is a whole number.
+    pub is_whole: bool,
     /// Why it cannot be set, if so.
     pub unavailable: Option<String>,
 }

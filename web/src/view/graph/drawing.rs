@@ -16,7 +16,7 @@ use crate::state::{Action, Pane, Selection};
 
 /// Width of a character and height of a line in a block, in units of the drawing.
 const CHARACTER: f64 = 7.25;
-const LINE: f64 = 17.0;
+pub const LINE: f64 = 17.0;
 /// Height of a block's head, where its name begins, and the width of its characters.
 const HEAD: f64 = 24.0;
 pub const NAME: (f64, f64) = (11.0, 16.5);

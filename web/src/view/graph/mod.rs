@@ -9,6 +9,7 @@ mod shows;
 mod signs;
 mod strands;
 mod tokens;
+mod warps;
 mod way;
 
 use std::rc::Rc;
@@ -36,6 +37,7 @@ use shows::{Shows, arcs, region_frames};
 use strands::Strands;
 pub use tokens::KINDS;
 use tokens::Tokens;
+use warps::Warps;
 use way::Way;
 
 /// Free space around the drawing.
@@ -168,13 +170,20 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
             }
         };
         let elsewhere = lab.selected.as_ref().is_some_and(|selection| selection.by != Pane::Graph);
-        let step_to = bring.clone();
+        let (step_to, follow) = (bring.clone(), bring.clone());
         use_effect_with(lab.selected.clone(), move |_| {
             if elsewhere {
                 bring(".block.selected");
             }
         });
         use_effect_with(view.position, move |_| step_to(".block.current"));
+        // The block of the followed warp, and of a tall block its line.
+        let place =
+            lab.lanes().and_then(|moment| moment.places.iter().find(|place| Some(place.warp) == moment.followed));
+        use_effect_with(place.map(|place| (place.block.clone(), place.line)), move |_| {
+            follow(".lane-block");
+            follow(".lane-row");
+        });
     }
 
     let zoom_by = {
@@ -265,6 +274,9 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                             marked={marked.clone()} act={act.clone()} />
                         if let Some((told, moment)) = way {
                             <Way view={Shared(view.clone())} placement={Shared(placement.clone())} {told} {moment} {part} is_ground=false />
+                        }
+                        if let Some(moment) = lab.lanes().and(lab.moment.clone()) {
+                            <Warps view={Shared(view.clone())} placement={Shared(placement.clone())} moment={Shared(moment)} after={lab.watched.after} />
                         }
                         if shows.dependence { { arcs(&view.graph, &placement, part, lab.selected.as_ref()) } }
                     </svg>

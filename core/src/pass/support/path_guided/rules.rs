@@ -9,6 +9,7 @@ use crate::pass::{Knob, KnobKind, KnobValues, PassError};
 /// The knob for frequent paths.
 pub(in crate::pass) const FP: Knob = Knob {
     name: "fp",
+    label: "Frequent paths",
     kind: KnobKind::Number { default: 0.99, min: 0.0, max: 1.0 },
     help: "Set the share of all executions that frequent paths cover; other paths may pay, but not benefit.",
 };
@@ -16,6 +17,7 @@ pub(in crate::pass) const FP: Knob = Knob {
 /// The knob for who pays.
 pub(in crate::pass) const COST: Knob = Knob {
     name: "cost",
+    label: "Who pays for an instruction",
     kind: KnobKind::Choice { default: "auto", words: &["auto", "path", "warp"] },
     help: "Charge an instruction to the path, as in the paper, or to the warp; auto: to the warp if a `profile \
            warp` counts executions.",
@@ -24,6 +26,7 @@ pub(in crate::pass) const COST: Knob = Knob {
 /// The knob for the machine.
 pub(in crate::pass) const MACHINE: Knob = Knob {
     name: "machine",
+    label: "Machine",
     kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
     help: "Choose the machine whose issue costs count.",
 };
