@@ -72,7 +72,7 @@ test("the pipeline ptxas has the numbers of its phases, and says why one is off"
   assert.equal(await page.getByRole("checkbox", { name: "Run back-copy-prop" }).isChecked(), false);
   assert.match(await page.getByTestId("stage-8").innerText(), /off in ptxas/);
   await page.getByRole("button", { name: "Knobs of general-optimize" }).nth(1).click();
-  assert.equal(await page.getByTestId("knob-sheet").getByLabel("Stopping rule").inputValue(), "B");
+  assert.equal(await page.getByTestId("knob-sheet").getByLabel("Stopping rule", { exact: true }).inputValue(), "B");
   await page.getByTestId("share").click();
   const link = await page.getByTestId("link").inputValue();
   const other = await openPage(t, { hash: link.slice(link.indexOf("#")) });

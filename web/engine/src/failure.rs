@@ -1,11 +1,11 @@
-//! Where a run failed: its line, its issue, and its warp.
+//! The place of a failed run: its line, its issue, and its warp.
 
 use warpscope_core::sim::{ErrorKind, SimError, Simulation};
 
 use crate::message::Failure;
 use crate::simulation::Prepared;
 
-/// Where a run failed.
+/// The failure of a run, with its place.
 pub fn failure(prepared: &Prepared, error: &SimError) -> Failure {
     let Prepared { module, lines, simulation, .. } = prepared;
     let code = match error.kind {

@@ -1,5 +1,7 @@
 //! Lanes of a run between two issues: each warp's next instruction, and the groups of the warp that is followed.
 
+use std::collections::BTreeMap;
+
 use warpscope_core::ir::{Func, Inst};
 use warpscope_core::sim::{Kind, NOWHERE, Progress, Simulation, Stance, WarpView};
 
@@ -62,21 +64,22 @@ impl Watcher {
 /// State of a run. The warp to follow is the chosen one until it has ended, or the first that has not.
 fn moment(prepared: &Prepared, ended: bool, chosen: Option<u64>) -> Moment {
     let simulation = &prepared.simulation;
-    let mut resident: Vec<(u64, WarpView)> =
+    let resident: BTreeMap<u64, WarpView> =
         simulation.resident_warps().into_iter().map(|view| (number(simulation, &view), view)).collect();
-    resident.sort_by_key(|(number, _)| *number);
     let started = simulation.warps_launched();
-    let followed = chosen.filter(|&warp| warp < started).or_else(|| resident.first().map(|(number, _)| *number));
+    let followed = chosen.filter(|&warp| warp < started).or_else(|| resident.keys().next().copied());
     let first = followed.unwrap_or(started.saturating_sub(1)) / MOST_WARPS * MOST_WARPS;
     let next_slot = simulation.next_warp();
     Moment {
         issue: simulation.issued(),
         ended,
         cycle: simulation.cycle(),
-        warps: (first..started.min(first + MOST_WARPS)).map(|warp| warp_state(prepared, warp, &resident)).collect(),
+        warps: (first..started.min(first + MOST_WARPS))
+            .map(|warp| warp_state(prepared, warp, resident.get(&warp)))
+            .collect(),
         started,
         next: resident.iter().find(|(_, view)| Some(view.slot) == next_slot).map(|(number, _)| *number),
-        followed: followed.filter(|warp| resident.iter().any(|(number, _)| number == warp)),
+        followed: followed.filter(|warp| resident.contains_key(warp)),
         places: resident.iter().filter_map(|(number, view)| place(prepared, *number, view)).collect(),
     }
 }
@@ -85,7 +88,7 @@ fn number(simulation: &Simulation, view: &WarpView) -> u64 {
     warp_number(simulation, view.block, [0; 3]) + u64::from(view.number)
 }
 
-/// Where a warp's next instruction is; none while all of its lanes wait without a place.
+/// Place of a warp's next instruction; none while all of its lanes wait without a place.
 fn place(prepared: &Prepared, number: u64, view: &WarpView) -> Option<WarpPlace> {
     let program = prepared.simulation.program();
     let entry = view.entries.last().filter(|entry| (entry.pc as usize) < program.insts.len())?;
@@ -106,11 +109,11 @@ fn name(simulation: &Simulation, number: u64) -> String {
     if (y, z) == (0, 0) { format!("block {x}, warp {warp}") } else { format!("block {x},{y},{z}, warp {warp}") }
 }
 
-fn warp_state(prepared: &Prepared, number: u64, resident: &[(u64, WarpView)]) -> WarpState {
+fn warp_state(prepared: &Prepared, number: u64, view: Option<&WarpView>) -> WarpState {
     let simulation = &prepared.simulation;
     let (program, size) = (simulation.program(), simulation.bound().warp);
     let name = name(simulation, number);
-    let Some((_, view)) = resident.iter().find(|(found, _)| *found == number) else {
+    let Some(view) = view else {
         return WarpState { number, name, size, is_finished: true, ..WarpState::default() };
     };
     let current = view.entries.last().copied();

@@ -27,7 +27,7 @@ pub struct Props {
     pub stage: Stage,
     /// Its pass.
     pub info: PassInfo,
-    /// What the pass did, in a few words.
+    /// Result of the pass in a few words.
     pub outcome: String,
     /// Result of the entry.
     pub result: Option<StageResult>,

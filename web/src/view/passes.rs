@@ -263,7 +263,7 @@ fn StageCard(props: &StageProps) -> Html {
     }
 }
 
-/// What a pass did, in a few words.
+/// Result of a pass in a few words.
 fn outcome(result: &StageResult) -> String {
     let changes = if result.rewrites > 0 { count(result.rewrites, "change") } else { "no change".to_owned() };
     let instructions = (result.instructions.0 != result.instructions.1).then(|| difference(result.instructions));
