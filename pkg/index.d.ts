@@ -352,12 +352,16 @@ export interface Timeline {
   /** Whether the pass's next change comes after the last moment. */
   leads_to_change: boolean;
   kinds: { key: string; label: string; sign: string; is_upward: boolean }[];
+  /** The texts of the rules that moments cite, with the work and section that state each. */
+  rules: { name: string; text: string; source: string }[];
 }
 
 export interface Moment {
   word: string;
   look: MarkLook;
   rule: string;
+  /** The index of the rule's text in `Timeline.rules`. */
+  cites: number | null;
   sentence: string;
   focus: Anchor | null;
   /** The name of the place when it happened; empty if it has none. */

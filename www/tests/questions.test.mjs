@@ -165,7 +165,16 @@ test("inquiries are passed as wholes", async (t) => {
   assert.match(await happened(page), /^inquiry/);
 });
 
-test("nothing stands on the name of a block, however small the graph is", async (t) => {
+/// The tokens that cover a line of a block, the name of an edge or each other.
+const covered = (page) =>
+  page.locator(".drawing").evaluate((drawing) => {
+    const rects = (selector) => [...drawing.querySelectorAll(selector)].map((found) => ({ text: found.textContent, ...found.getBoundingClientRect().toJSON() }));
+    const meet = (one, other) => one.left + 1 < other.right && other.left + 1 < one.right && one.top + 1 < other.bottom && other.top + 1 < one.bottom;
+    const [marks, texts] = [rects(".tokens .token, .meeting"), rects(".block text, .edge text")];
+    return marks.flatMap((mark, index) => [...texts, ...marks.slice(index + 1)].filter((other) => meet(mark, other)).map((other) => `${mark.text} on ${other.text}`));
+  });
+
+test("tokens cover no line of a block, however small the graph is", async (t) => {
   const page = await openPage(t);
   await openFigure(page, "figure-4");
   for (const shrinks of [0, 4]) {
@@ -177,16 +186,101 @@ test("nothing stands on the name of a block, however small the graph is", async 
     for (let at = 1; at <= last; at += 1) {
       await (at === 1 ? goTo(page, 1) : page.keyboard.press("."));
       await eventually(`moment ${at} is shown`, async () => (await moment(page)) === at);
-      const covered = await page.locator(".drawing").evaluate((drawing) => {
-        const rects = (selector) => [...drawing.querySelectorAll(selector)].map((found) => ({ text: found.textContent, ...found.getBoundingClientRect().toJSON() }));
-        const meet = (one, other) => one.left + 1 < other.right && other.left + 1 < one.right && one.top + 1 < other.bottom && other.top + 1 < one.bottom;
-        const [marks, names] = [rects(".tokens .token, .meeting"), rects(".block .label")];
-        return marks.flatMap((mark, index) => [...names, ...marks.slice(index + 1)].filter((other) => meet(mark, other)).map((other) => `${mark.text} on ${other.text}`));
-      });
-      assert.deepEqual(covered, [], `moment ${at} at ${scale}`);
+      assert.deepEqual(await covered(page), [], `moment ${at} at ${scale}`);
     }
     await screenshot(page, `questions-small-${shrinks}`);
   }
+});
+
+/// Opens a function of 200 blocks, with its questions in sight.
+async function openLarge(page) {
+  await openFigure(page, "figure-4");
+  await pasteProgram(page, diamonds(66));
+  await waitForMistakes(page, "No errors");
+  const walk = page.getByTestId("walk");
+  await eventually("a thousand moments and more", async () => Number(await walk.getAttribute("max")) > 1_000);
+  await page.getByTestId("token-tree").getByRole("treeitem").first().waitFor();
+}
+
+test("tokens cover no line in a function of 200 blocks", async (t) => {
+  const page = await openPage(t);
+  await openLarge(page);
+  const last = Number(await page.getByTestId("walk").getAttribute("max"));
+  let seen = 0;
+  for (let at = 1; at <= last; at += Math.ceil(last / 97)) {
+    await page.getByTestId("walk").fill(String(at));
+    await eventually(`moment ${at} is shown`, async () => (await moment(page)) === at);
+    seen = Math.max(seen, await page.locator(".tokens .token").count());
+    assert.deepEqual(await covered(page), [], `moment ${at}`);
+  }
+  assert.ok(seen > 20, `${seen} tokens at once`);
+  await screenshot(page, "questions-large");
+});
+
+for (const reducedMotion of ["reduce", "no-preference"]) {
+  test(`the frame and its token keep to their block in a graph larger than its pane, motion ${reducedMotion}`, async (t) => {
+    const page = await openPage(t, { reducedMotion });
+    await openLarge(page);
+    await goTo(page, 0);
+    for (let zoom = 0; zoom < 4; zoom += 1) {
+      for (let step = 0; step < 4; step += 1) {
+        const at = (await moment(page)) + 1;
+        await page.keyboard.press(".");
+        await eventually(`moment ${at} is shown`, async () => (await moment(page)) === at);
+        await answered(page);
+        const name = await page.getByTestId("happened").locator(".chip.block").innerText();
+        const away = () =>
+          page.evaluate((name) => {
+            const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+            const [ring, face] = [box(".asks"), box(`[data-testid="block-${name}"] .face`)];
+            return Math.max(...["top", "bottom", "left", "right"].map((side) => Math.abs(ring[side] - face[side])));
+          }, name);
+        await eventually(`the frame is at ${name} in moment ${at}`, async () => (await away()) <= 1.5);
+      }
+      await page.getByRole("button", { name: "Zoom in" }).click();
+      await page.getByTestId("walk").focus();
+    }
+    await screenshot(page, `questions-larger-than-the-pane-${reducedMotion}`);
+  });
+}
+
+test("a rule's name opens its text, which follows the moments", async (t) => {
+  const page = await openPage(t);
+  await openFigure(page, "figure-4");
+  const last = Number(await page.getByTestId("walk").getAttribute("max"));
+  const rule = page.getByTestId("rule");
+  let at = 0;
+  while (at < last && !((await rule.count()) && /4-i-b/.test(await rule.innerText()))) {
+    at += 1;
+    await goTo(page, at);
+  }
+  assert.equal(await page.getByTestId("rule-text").count(), 0);
+  assert.equal(await rule.getAttribute("aria-expanded"), "false");
+  const { width, height } = await rule.boundingBox();
+  assert.ok(width >= 24 && height >= 24, `${width} by ${height}`);
+  await rule.focus();
+  await page.keyboard.press("Enter");
+  await page.getByTestId("rule-text").waitFor();
+  assert.equal(await rule.getAttribute("aria-expanded"), "true");
+  assert.equal(await rule.getAttribute("aria-controls"), await page.getByTestId("rule-text").getAttribute("id"));
+  const text = await page.getByTestId("rule-text").innerText();
+  assert.match(text, /cannot move further up[^]*section 5\.2/);
+  await screenshot(page, "questions-rule");
+  await checkAccessibility(page, ".change");
+  await goTo(page, at - 1);
+  assert.notEqual(await page.getByTestId("rule-text").innerText(), text);
+  await rule.click();
+  assert.equal(await page.getByTestId("rule-text").count(), 0);
+});
+
+test("an inquiry ends with its moments and its cause", async (t) => {
+  const page = await openPage(t);
+  await openFigure(page, "figure-4");
+  await goTo(page, 38);
+  assert.match(
+    (await happened(page)).replaceAll(/\s+/g, " "),
+    /^result n5 38 moments: A\[i \+ 1\] is not available in n5, because nothing computes it on the path from the entry s, through i = mov\.s32 0\.$/,
+  );
 });
 
 test("a link reopens the moment, before the change that it leads to", async (t) => {
@@ -281,13 +375,8 @@ for (const width of [1440, 320]) {
 
 test("questions move at the screen's pace in a function of 200 blocks", async (t) => {
   const page = await openPage(t, { reducedMotion: "no-preference" });
-  await openFigure(page, "figure-4");
-  await pasteProgram(page, diamonds(66));
-  await waitForMistakes(page, "No errors");
   // Of a graph of this size only what is in sight is in the document: the slider says when its questions are there.
-  const walk = page.getByTestId("walk");
-  await eventually("a thousand moments and more", async () => Number(await walk.getAttribute("max")) > 1_000);
-  await page.getByTestId("token-tree").getByRole("treeitem").first().waitFor();
+  await openLarge(page);
   await settled(() => page.getByTestId("simulator-pane").innerText());
   await goTo(page, 1);
   await page.getByTestId("pace").selectOption({ label: "2×" });

@@ -126,7 +126,7 @@ impl Questions {
                     [Some(*block), *onto].iter().flatten().map(|&block| name(func, block)).collect();
                 (*id, "fact", Some("insert"), json!([expression, places]))
             }
-            QuestionEvent::Ended { id, answer } => (*id, "fact", Some("ends"), answer_value(func, answer)),
+            QuestionEvent::Ended { id, answer, .. } => (*id, "fact", Some("ends"), answer_value(func, answer)),
         };
         let of = self.raised.get(&id);
         json!({

@@ -59,11 +59,11 @@ fn every_example_has_the_same_figures_everywhere() {
         let kernel = shell["kernel"].as_str().expect("a name").to_owned();
         let language = if is_ptx { Language::Ptx } else { Language::Wir };
         let program = Program { text, language, launch: launch_text.unwrap_or_default(), kernel };
-        let request = Simulate { before: program.clone(), after: program, settings: Settings::default() };
+        let request = Simulate { before: program.clone(), after: program, end: None, settings: Settings::default() };
         let Response::Simulated(page) = Engine::new(|| 0.0).answer(Request::Simulate(request)) else {
             panic!("{name}: another answer");
         };
-        let page = page.before.unwrap_or_else(|why| panic!("{name}: {why}"));
+        let page = page.before.unwrap_or_else(|why| panic!("{name}: {}", why.text()));
         let figures = json!([page.total.cycles, page.total.issues, page.total.lanes, page.warps, page.result_hash]);
         let keys = ["cycles", "warp_instructions", "thread_instructions", "warps", "result_hash"];
         assert_eq!(figures, Value::from(keys.map(|key| shell[key].clone()).to_vec()), "{name}");

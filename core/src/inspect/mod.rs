@@ -37,7 +37,7 @@ pub use network::{Network, NetworkEdge, NetworkNode, NodeRole};
 pub use overlay::{Anchor, Key, Look, Mark, Node, SmallGraph, Strand};
 pub use prediction::Prediction;
 pub use table::{Cell, Column, ColumnKind, Entry, Row, Table, Verdict};
-pub use timeline::{Course, Moment, Timeline, TokenKind, TokenStep};
+pub use timeline::{Course, Moment, RuleText, Timeline, TokenKind, TokenStep};
 
 /// A request for an inspection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

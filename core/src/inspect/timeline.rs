@@ -36,6 +36,20 @@ pub struct Timeline {
     pub leads_to_change: bool,
     /// The kinds of tokens, in the order in which their meanings are listed.
     pub kinds: Vec<TokenKind>,
+    /// The texts of the rules that moments cite.
+    pub rules: Vec<RuleText>,
+}
+
+/// A rule in words.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RuleText {
+    /// The name, as in [`Moment::rule`].
+    pub name: String,
+    /// The rule in a few sentences, with code between backticks.
+    pub text: String,
+    /// The work and the section that state it.
+    pub source: String,
 }
 
 /// A kind of token, with its meaning.
@@ -74,6 +88,8 @@ pub struct Moment {
     pub look: Look,
     /// The rule that fired, a word, or a number as the paper has it; empty if none did.
     pub rule: String,
+    /// The rule's text, by its index in [`Timeline::rules`].
+    pub cites: Option<usize>,
     /// The event, in a sentence.
     pub sentence: String,
     /// The place.

@@ -83,7 +83,7 @@ impl Anticipation<'_, '_> {
     ) -> bool {
         let id = log.begin(Query::Anticipatability, parent, (root, None), |func| self.describe(func, question).0);
         let answer = known.inquire(self, log, (root, asked), question, id).answer;
-        log.end(id, || Answer::Anticipated(answer));
+        log.end(id, || Answer::Anticipated(answer), (None, None));
         answer
     }
 }

@@ -49,7 +49,7 @@ use super::region::BranchSet;
 use super::rules::{DownSafety, Faulting, Insertion, Refusal, Rules};
 use super::snapshot::{Conversion, Occurrence, ScanEnd, ScanStart, Snapshot, UpwardScan};
 use super::support::{BlockFinding, Support, support_of};
-use crate::ir::{Block, Function, Reg};
+use crate::ir::{Block, Function, Inst, Reg};
 use crate::trace::{Answer, QuestionEvent, QuestionId};
 
 /// A question asked of a block's end.
@@ -122,13 +122,14 @@ pub struct AvailabilityRoot {
 }
 
 impl Availabilities {
-    /// Is the value of a form available before a point? Returns the support, or the reason why not.
+    /// Is the value of a form available before a point? Returns the support, or the reason
+    /// why not, and the instruction of the block that decides, where one does.
     pub fn inquire(
         &mut self,
         context: QueryContext<'_, '_>,
         log: &mut QuestionLog<'_>,
         root: &AvailabilityRoot,
-    ) -> Result<Support, Refusal> {
+    ) -> (Result<Support, Refusal>, Option<Inst>) {
         let &AvailabilityRoot { block, start, form, rules, id } = root;
         self.inquiry += 1;
         // This scan counts as no visit of the block.
@@ -138,15 +139,16 @@ impl Availabilities {
         match scan.end {
             ScanEnd::Same(source) => {
                 finding.source = Some(source);
-                return Ok(support_of(&self.known, form, &finding, &[]));
+                let because = context.snapshot.occurrence(source).inst;
+                return (Ok(support_of(&self.known, form, &finding, &[])), because);
             }
-            ScanEnd::Changed(_) | ScanEnd::ConvertedAgain(_) => return Err(Refusal::NotThere),
-            ScanEnd::Exhausted => return Err(Refusal::Budget),
+            ScanEnd::Changed(inst) | ScanEnd::ConvertedAgain(inst) => return (Err(Refusal::NotThere), Some(inst)),
+            ScanEnd::Exhausted => return (Err(Refusal::Budget), None),
             ScanEnd::Top => {}
         }
         let neighbours: SmallVec<[Block; 4]> = context.snapshot.graph.predecessors(block).into();
         if neighbours.is_empty() {
-            return Err(Refusal::NotThere);
+            return (Err(Refusal::NotThere), None);
         }
         let only = context.snapshot.forms.only(form);
         let taken = taken_forms(context.snapshot, rules, only, &scan);
@@ -156,7 +158,7 @@ impl Availabilities {
         let Outcome { answer, asked, finding: met } =
             known.inquire(&mut problem, log, (block, &neighbours), question, id);
         if !answer.is_available || !answer.is_real {
-            return Err(answer.refusal.unwrap_or(Refusal::NotThere));
+            return (Err(answer.refusal.unwrap_or(Refusal::NotThere)), None);
         }
         finding.insertions = met.map(|met| met.insertions).unwrap_or_default();
         let support = support_of(&self.known, form, &finding, &asked);
@@ -164,7 +166,7 @@ impl Availabilities {
             InsertionPoint::BeforeEntry(block) => Some(Refusal::NoPlace(form, block)),
             _ => None,
         });
-        before_entry.map_or(Ok(support), Err)
+        (before_entry.map_or(Ok(support), Err), None)
     }
 }
 
@@ -382,6 +384,10 @@ impl Problem for Availability<'_, '_> {
             Err(Refusal::NotThere) => ("7", failed),
             Err(reason) => ("7", Available { refusal: refusal.or(Some(reason)), ..failed }),
         }
+    }
+
+    fn refusal(answer: &Available) -> Option<Refusal> {
+        answer.refusal.filter(|_| !answer.is_available)
     }
 
     fn describe(&self, func: &Function, question: AvailabilityQuestion) -> (String, Option<Block>) {

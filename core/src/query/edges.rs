@@ -14,6 +14,9 @@
 //!
 //! Cost: O(blocks + edges).
 
+use alloc::format;
+use alloc::string::String;
+
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use smallvec::{SmallVec, smallvec};
@@ -44,6 +47,16 @@ impl InsertionPoint {
     /// Does the code run on the edge from this block?
     pub fn is_for_edge_from(self, from: Block) -> bool {
         matches!(self, InsertionPoint::End(block) | InsertionPoint::Edge(block, _) if block == from)
+    }
+
+    /// The point in words.
+    pub fn text(self, func: &Function) -> String {
+        let name = |block: Block| &func.blocks[block].name;
+        match self {
+            InsertionPoint::End(block) => format!("at the end of `{}`", name(block)),
+            InsertionPoint::Edge(from, to) => format!("on the edge from `{}` to `{}`", name(from), name(to)),
+            InsertionPoint::BeforeEntry(block) => format!("before `{}`", name(block)),
+        }
     }
 
     /// The target of the edge.

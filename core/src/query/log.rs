@@ -10,6 +10,7 @@
 
 use alloc::string::String;
 
+use super::rules::Refusal;
 use crate::ir::{Block, Function, Inst};
 use crate::trace::{Answer, Event, Query, QuestionEvent, QuestionId, Topic, Trace};
 
@@ -55,8 +56,17 @@ impl<'s> QuestionLog<'s> {
         id
     }
 
-    /// Ends an inquiry.
-    pub fn end(&mut self, id: QuestionId, answer: impl FnOnce() -> Answer) {
-        self.record(|_| QuestionEvent::Ended { id, answer: answer() });
+    /// Ends an inquiry, which an instruction of its own block or a refusal may have decided.
+    pub fn end(
+        &mut self,
+        id: QuestionId,
+        answer: impl FnOnce() -> Answer,
+        (because, refusal): (Option<Inst>, Option<Refusal>),
+    ) {
+        self.record(|func| {
+            let because = because.filter(|&inst| func.inst_block(inst).is_some());
+            let refusal = refusal.and_then(|refusal| refusal.clause(func));
+            QuestionEvent::Ended { id, answer: answer(), because, refusal }
+        });
     }
 }

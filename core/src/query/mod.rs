@@ -215,8 +215,10 @@ impl<'m> QueryEngine<'m> {
             region: &mut self.region,
         };
         let root = AvailabilityRoot { block, start, form, rules, id };
-        let found = self.availabilities.inquire(context, &mut log, &root);
-        log.end(id, || Answer::Available { is_available: found.is_ok(), is_real: found.is_ok() });
+        let (found, because) = self.availabilities.inquire(context, &mut log, &root);
+        let is_found = found.is_ok();
+        let decided = (because, found.as_ref().err().copied());
+        log.end(id, || Answer::Available { is_available: is_found, is_real: is_found }, decided);
         found
     }
 
@@ -296,7 +298,12 @@ impl<'m> QueryEngine<'m> {
                 self.snapshot.steps += STEPS_A_BLOCK * ends.visited;
             }
         }
-        log.end(id, || Answer::Hoistable { can_hoist: answer.can_hoist, blocks: ends.blocks.clone() });
+        let because = match scan.end {
+            ScanEnd::Changed(inst) | ScanEnd::ConvertedAgain(inst) => Some(inst),
+            _ => None,
+        };
+        let blocks = || ends.blocks.clone();
+        log.end(id, || Answer::Hoistable { can_hoist: answer.can_hoist, blocks: blocks() }, (because, None));
         let PathEnds { mut blocks, bad, .. } = ends;
         // Where a block that cannot take the expression has other successors, the expression is
         // inserted on the edge.

@@ -16,6 +16,7 @@ use core::hash::Hash;
 
 use super::log::QuestionLog;
 use super::propagation::RecordId;
+use super::rules::Refusal;
 use super::snapshot::Changes;
 use crate::ir::{Block, Function, Inst};
 use crate::trace::{Answer, QuestionId};
@@ -66,6 +67,10 @@ pub trait Problem: Sized {
     ) -> (&'static str, Self::Answer);
     /// The question as text, and the block from which its expression would move.
     fn describe(&self, func: &Function, question: Self::Question) -> (String, Option<Block>);
+    /// The reason why answers that met on the way were not made equal.
+    fn refusal(_: &Self::Answer) -> Option<Refusal> {
+        None
+    }
     /// The answer as an event shows it. `ends` are the blocks where the paths of the answer end.
     fn event_answer(&self, answer: &Self::Answer, ends: &mut dyn FnMut() -> Vec<Block>) -> Answer;
 }

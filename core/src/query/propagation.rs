@@ -245,9 +245,10 @@ impl<Q: Copy + Eq + Hash, A: Copy, F> Propagation<Q, A, F> {
     ) {
         log.record(|func| {
             let mut ends = || self.path_ends::<P>(&[record]).blocks;
+            let refusal = P::refusal(&answer).and_then(|refusal| refusal.clause(func));
             let answer = problem.event_answer(&answer, &mut ends);
             let because = because.filter(|&inst| func.inst_block(inst).is_some());
-            QuestionEvent::Answered { id, rule, answer, because }
+            QuestionEvent::Answered { id, rule, answer, because, refusal }
         });
         let block = self.records[record].block;
         let earlier = self.frames.last().and_then(|frame| self.earlier(frame.relies_on, relies_on));

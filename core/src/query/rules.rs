@@ -10,9 +10,12 @@
 //! Rules are part of each question, so that an answer is found again only by questions that follow
 //! the same rules.
 
+use alloc::format;
+use alloc::string::String;
+
 use super::edges::InsertionPoint;
 use super::forms::Form;
-use crate::ir::Block;
+use crate::ir::{Block, Function};
 
 /// The insertions that make answers equal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -114,6 +117,33 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// The reason as a clause; none where nothing could have been inserted.
+    pub fn clause(self, func: &Function) -> Option<String> {
+        let name = |block: Block| &func.blocks[block].name;
+        let clause = match self {
+            Refusal::NotThere => return None,
+            Refusal::NotDownSafe(_, at) => {
+                format!("only some paths to `{0}` have it, and `{0}` is not down-safe", name(at))
+            }
+            Refusal::Divergent(_, point, branch) => {
+                format!(
+                    "nothing is inserted {}, where the divergent branch of `{}` decides",
+                    point.text(func),
+                    name(branch)
+                )
+            }
+            Refusal::Unassigned(_, point) => {
+                format!("nothing is inserted {}, where an operand is unassigned", point.text(func))
+            }
+            Refusal::NoPlace(_, at) => {
+                format!("nothing is inserted before `{}`, where control enters the function", name(at))
+            }
+            Refusal::MayFault(_, point) => format!("nothing is inserted {}, where it might fault", point.text(func)),
+            Refusal::Budget => String::from("the budget of questions is used up"),
+        };
+        Some(clause)
+    }
+
     /// The form that is not inserted.
     pub fn form(self) -> Option<Form> {
         match self {

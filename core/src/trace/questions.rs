@@ -119,6 +119,8 @@ pub enum QuestionEvent {
         answer: Answer,
         /// The instruction that decides it, where one does: an occurrence, or what may change the value.
         because: Option<Inst>,
+        /// The first reason on the way why nothing is inserted where answers differ, as a clause.
+        refusal: Option<String>,
     },
     /// A block without the expression is noted for insertion, should the inquiry succeed.
     Noted {
@@ -137,5 +139,9 @@ pub enum QuestionEvent {
         id: QuestionId,
         /// Answer of the question.
         answer: Answer,
+        /// The instruction of its own block that decides it, where one does.
+        because: Option<Inst>,
+        /// The first reason on the way why nothing is inserted where answers differ, as a clause.
+        refusal: Option<String>,
     },
 }

@@ -75,7 +75,7 @@ impl Told {
                 let edge = onto.map_or(String::new(), |onto| format!(" -> {}", name(onto)));
                 (id, depth_of(id) + 1, format!("{expression} is noted for {}{edge}", name(*block)))
             }
-            QuestionEvent::Ended { id, answer } => (id, depth_of(id), format!("= {}", answer_text(func, answer))),
+            QuestionEvent::Ended { id, answer, .. } => (id, depth_of(id), format!("= {}", answer_text(func, answer))),
         };
         let at = self.questions.get(id).map_or("", |(_, block)| name(*block));
         let place = if line.starts_with('=') { format!("{at} ") } else { String::new() };

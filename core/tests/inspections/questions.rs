@@ -1,6 +1,8 @@
 //! The questions that passes ask.
 
-use warpscope_core::inspect::{Anchor, Inspection, Look, Timeline, TokenStep};
+use std::collections::BTreeSet;
+
+use warpscope_core::inspect::{Anchor, Inspection, Look, Moment, RuleText, Timeline, TokenStep};
 use warpscope_core::journal::MAX_DETAILS;
 use warpscope_core::session::Session;
 
@@ -41,11 +43,196 @@ fn the_figures_are_told_as_the_paper_tells_them() {
     }
     let ssrqp = told(FIGURE_6, "ssrqp[cost=paper]");
     for sentence in [
-        "3-ii | `i = mov.s32 0` in `n1` changes it, and its branch does not diverge. Answer: cannot move up.",
+        "3-ii | `i = mov.s32 0` in `n1` changes it, and `n1` has no divergent branch. Answer: cannot move up.",
         "4-i-b | It can move above the branch of `n2`, but no further. Answer: can move up, to `n2`.",
         "4-i-a | It can go further up than `n4`. Answer: can move up, to `n2`.",
     ] {
         assert!(ssrqp.iter().any(|told| told == sentence), "{sentence}\n{}", ssrqp.join("\n"));
+    }
+}
+
+/// A question that comes to `head` in three forms, one more than the paper allows.
+const THREE_FORMS: &str = "kernel k(A: ptr.global, y: ptr.global, n: s32, p: pred, q: pred) {
+head:
+    i = mov.s32 n
+    br fork
+fork:
+    br p, one, other
+one:
+    i = add.s32 i, 1
+    br join
+other:
+    br q, two, three
+two:
+    i = add.s32 i, 2
+    br join
+three:
+    i = add.s32 i, 3
+    br join
+join:
+    x = ld.global.f32 A[i]
+    z = ld.global.f32 A[i + 1]
+    st.global.f32 y[0], x
+    st.global.f32 y[1], z
+    ret
+}
+";
+
+/// A load after a branch at which all lanes agree, which decides nothing about it.
+const AFTER_A_UNIFORM_BRANCH: &str = "kernel k(A: ptr.global, y: ptr.global, n: s32) {
+entry:
+    i = mov.u32 %tid
+    c = setp.lt.s32 n, 4
+    d = setp.lt.u32 i, 4
+    br fork
+fork:
+    br c, left, right
+left:
+    st.global.s32 y[0], n
+    br join
+right:
+    br join
+join:
+    x = ld.global.nc.f32 A[i]
+    st.global.f32 y[i], x
+    br d, again, out
+again:
+    z = ld.global.nc.f32 A[i]
+    st.global.f32 y[i + 1], z
+    br out
+out:
+    ret
+}
+";
+
+/// The moments of every golden program about questions, by every pass that asks.
+fn all_moments() -> Vec<(Vec<RuleText>, Vec<Moment>)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/questions");
+    let files = std::fs::read_dir(folder).expect("golden programs").map(|entry| entry.expect("a file").path());
+    let mut files: Vec<_> = files.collect();
+    files.sort();
+    let passes = ["preqp", "srqp", "esrqp", "ssrqp-s[partial_speculation=true]", "ssrqp[cost=paper]"];
+    let golden = files.iter().map(|file| {
+        let text = std::fs::read_to_string(file).expect("a program");
+        text.split("----").next().unwrap_or_default().to_owned()
+    });
+    let own = [THREE_FORMS, AFTER_A_UNIFORM_BRANCH].map(str::to_owned);
+    let found = golden.chain(own).flat_map(|program| passes.map(move |pass| ask(&program, pass)));
+    found.flatten().filter_map(|found| found.timeline).map(|told| (told.rules, told.moments)).collect()
+}
+
+#[test]
+fn every_rule_that_occurs_has_a_text() {
+    let all = all_moments();
+    let mut cited = BTreeSet::new();
+    for (rules, moments) in &all {
+        for moment in moments.iter().filter(|moment| !moment.rule.is_empty() && !is_about_a_change(moment)) {
+            let index = moment.cites.unwrap_or_else(|| panic!("no text: {} {}", moment.rule, moment.sentence));
+            let RuleText { name, text, source } = &rules[index];
+            assert!(*name == moment.rule && text.len() > 60 && !source.is_empty(), "{moment:?}");
+            cited.insert(index);
+        }
+    }
+    let (rules, _) = &all[0];
+    let unused: Vec<_> = (0..rules.len()).filter(|index| !cited.contains(index)).map(|index| &rules[index]).collect();
+    // A budget is used up by larger programs only.
+    assert!(unused.iter().all(|rule| rule.name == "budget"), "{unused:?}");
+}
+
+/// Whether a moment is a change or a refusal of the pass.
+fn is_about_a_change(moment: &Moment) -> bool {
+    matches!(moment.word.as_str(), "change" | "refused")
+}
+
+#[test]
+fn sentences_have_words_for_signs_of_the_paper() {
+    for (_, moments) in all_moments() {
+        for moment in &moments {
+            let tokens = moment.tokens.iter().map(|step| format!("{step:?}"));
+            for text in tokens.chain([moment.sentence.clone()]) {
+                let found = ["∏", "∪", "∅", "(true", "(false", "not real"].into_iter().find(|sign| text.contains(sign));
+                assert_eq!(found, None, "{text}");
+            }
+        }
+    }
+}
+
+/// The sentences with which inquiries end.
+fn results(program: &str, pass: &str) -> Vec<String> {
+    let found = ask(program, pass).expect("questions");
+    let ends = timeline(&found).moments.iter().filter(|moment| moment.word == "result");
+    ends.map(|moment| moment.sentence.clone()).collect()
+}
+
+#[test]
+fn inquiry_ends_with_its_moments_and_cause() {
+    let not_available = "38 moments: `A[i + 1]` is not available in `n5`, because nothing computes it on the path from \
+                         the entry `s`, through `i = mov.s32 0`.";
+    let expected: [(&str, &str, &[&str]); 4] = [
+        (
+            FIGURE_2,
+            "preqp",
+            &[
+                "4 moments: `add.s32 a, b` is not available in `n3`, because `a = mov.s32 x` in `n1` changes it.",
+                "4 moments: `n4` is down-safe for `add.s32 a, b`, because `n4` computes it.",
+                "13 moments: `add.s32 a, b` is available in `n4`, because `n3` computes it and it is inserted at the \
+                 end of `n2`.",
+            ],
+        ),
+        (
+            FIGURE_6,
+            "srqp",
+            &[
+                not_available,
+                "6 moments: `n7` is down-safe for `A[i] or A[i + 1]`, because `n8` computes it.",
+                "4 moments: `n8` is down-safe for `A[i] or A[i + 1]`, because `n8` computes it.",
+                "20 moments: `n2` is down-safe for `A[i]`, because `n8` computes it.",
+                "81 moments: `A[i]` is available in `n8`, because `n5` computes it and it is inserted at the end of \
+                 `n6`, at the end of `n3` and at the end of `n1`.",
+            ],
+        ),
+        (
+            FIGURE_6,
+            "esrqp",
+            &[
+                not_available,
+                "6 moments: `n7` is down-safe for `A[i] or A[i + 1]`, because `n8` computes it.",
+                "54 moments: `A[i]` is not available in `n8`, because nothing is inserted at the end of `n6`, where \
+                 the divergent branch of `n4` decides.",
+            ],
+        ),
+        (
+            FIGURE_6,
+            "ssrqp[cost=paper]",
+            &[
+                not_available,
+                "12 moments: `A[i + 1]` can move up, to `n2`, because the branch of `n2` diverges and decides about \
+                 it.",
+                "20 moments: `n2` is down-safe for `A[i]`, because `n8` computes it.",
+                "63 moments: `A[i]` is available in `n8`, because `n2` and `n5` compute it and it is inserted at the \
+                 end of `n1`.",
+            ],
+        ),
+    ];
+    for (program, pass, sentences) in expected {
+        assert_eq!(results(program, pass), sentences, "{pass}");
+    }
+}
+
+#[test]
+fn inquiry_counts_its_own_moments() {
+    for (_, moments) in all_moments() {
+        let mut begun = Vec::new();
+        for (at, moment) in moments.iter().enumerate() {
+            match moment.word.as_str() {
+                "inquiry" => begun.push(at),
+                "result" => {
+                    let count = at - begun.pop().expect("an inquiry") + 1;
+                    assert!(moment.sentence.starts_with(&format!("{count} moments: ")), "{}", moment.sentence);
+                }
+                _ => {}
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! n8   A[i]?  ─────▶  n3            appears: goes along the edge, and waits at its other end
 //! n8   false  ◀─────  n3            returns: comes back along it
-//! n8   false, true: ∏ false         answers stay where they meet until the token that they are for returns
+//! n8   no, yes: on some paths        answers stay where they meet until the token that they are for returns
 //! ```
 //!
 //! Tokens are a stack: one that returns removes those that appeared after it. Linear in the steps up to the moment.

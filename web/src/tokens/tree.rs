@@ -1,9 +1,9 @@
 //! All tokens as a tree, a row each, in the order in which they appeared.
 //!
 //! ```text
-//! 1   is A[i] available in n8?                (true, true)
-//! 2     A[i]?            n3     7             false
-//! 3       A[i]?          n2     7             false
+//! 1   is A[i] available in n8?                yes
+//! 2     A[i]?            n3     7             no
+//! 3       A[i]?          n2     7             no
 //! 9   the change that came of it
 //! ```
 //!

@@ -17,11 +17,12 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::narration::{Narrator, kinds};
+use super::SsrqpS;
+use super::narration::{Narrator, kinds, texts};
 use crate::inspect::{Inspection, Moment, Request, Timeline};
 use crate::ir::Func;
 use crate::journal::{Inquiry, Journal, MAX_DETAILS};
-use crate::pass::{InspectedPosition, Inspector, Subject};
+use crate::pass::{InspectedPosition, Inspector, Pass, Subject};
 use crate::trace::QuestionEvent;
 
 /// Longer timelines are cut around the moment that is shown.
@@ -55,6 +56,7 @@ fn inspect(position: &InspectedPosition<'_>, request: &Request) -> Option<Inspec
             moments,
             cut_after: journal.is_cut(pass, func).then_some(MAX_DETAILS),
             kinds: kinds(),
+            rules: texts(),
             ..Timeline::default()
         }),
         ..Inspection::new(INSPECTOR.title)
@@ -85,7 +87,8 @@ fn tell(position: &InspectedPosition<'_>, recorded: &[Inquiry<'_>], part: Range<
     let begin = || journal.passes().get(position.pass).map_or(0, |pass| pass.start);
     let mut program = position.start.clone();
     journal.advance(&mut program, 0..last.map_or_else(begin, |last| last + 1));
-    let mut narrator = Narrator::new(program, position.func);
+    let pass = journal.passes().get(position.pass).map_or("", |pass| pass.pass.as_str());
+    let mut narrator = Narrator::new(program, position.func, pass == SsrqpS::INFO.name);
     let moment = |moment: &Inquiry<'_>| match moment {
         Inquiry::Question(_, event) => Some(narrator.tell(event)),
         Inquiry::Event(event) => narrator.change(journal, *event),

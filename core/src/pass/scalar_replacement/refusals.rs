@@ -7,20 +7,10 @@ use crate::ir::{Block, Function};
 use crate::query::{InsertionPoint, Refusal};
 use crate::trace::{Fact, Remark};
 
-/// An insertion point in words.
-pub(super) fn point_text(func: &Function, point: InsertionPoint) -> String {
-    let name = |block: Block| &func.blocks[block].name;
-    match point {
-        InsertionPoint::End(block) => format!("at the end of `{}`", name(block)),
-        InsertionPoint::Edge(from, to) => format!("on the edge from `{}` to `{}`", name(from), name(to)),
-        InsertionPoint::BeforeEntry(block) => format!("before `{}`", name(block)),
-    }
-}
-
 /// The remark about a refused insertion.
 pub(super) fn refusal_remark(func: &Function, block: Block, what: &str, refusal: Refusal) -> Remark {
     let name = |block: Block| &func.blocks[block].name;
-    let place = |point: InsertionPoint| point_text(func, point);
+    let place = |point: InsertionPoint| point.text(func);
     match refusal {
         Refusal::NotThere => Remark::missed("not-there", block, format!("`{what}` is not available on any path")),
         Refusal::NotDownSafe(_, at) => {

@@ -31,7 +31,6 @@ use smallvec::SmallVec;
 use super::copies::{compute, copy, copy_after, copy_before};
 use super::cost::Bill;
 use super::guarded::Guarded;
-use super::refusals::point_text;
 use crate::compact_sort::CompactSort;
 use crate::edit::Rewrite;
 use crate::ir::{Block, Function, Inst, Reg};
@@ -280,7 +279,7 @@ impl Rewriting {
         let snapshot = &engine.snapshot;
         let mut rewrite = view.rewrite(|func| {
             let what = snapshot.forms.text(snapshot.module, func, form);
-            let place = point_text(func, point);
+            let place = point.text(func);
             let ending = if is_good { "" } else { "; marked `.spec`, since it might fault there" };
             let message = format!("inserted `{what}` {place}: it is available on the other paths{ending}");
             let remark = Remark::applied("insert", point.block(), message);

@@ -27,7 +27,7 @@ use alloc::format;
 use cranelift_entity::SecondaryMap;
 
 use super::cost::{Bill, Costs, CountedOn};
-use super::refusals::{point_text, refusal_remark};
+use super::refusals::refusal_remark;
 use super::{front, rewriting::Rewriting};
 use crate::ir::{Block, Function};
 use crate::query::{
@@ -200,7 +200,7 @@ impl<'m> Walk<'m> {
                 view,
                 occurrence,
                 bill,
-                |func, what| format!("did not insert `{what}` {}", point_text(func, point)),
+                |func, what| format!("did not insert `{what}` {}", point.text(func)),
                 form,
             );
             return None;

@@ -43,6 +43,7 @@ pub fn steps(list: &ValueList<'_, '_>, journal: &Journal, chosen: Option<Chosen>
             sign: "●".into(),
             is_upward: true,
         }]),
+        rules: Vec::new(),
     }
 }
 

@@ -125,6 +125,13 @@ pub fn name_in_block(name: &str) -> Rect {
     Rect { x: NAME.0, y: NAME.1 - 12.5, width: name.chars().count() as f64 * NAME_CHARACTER, height: 16.0 }
 }
 
+/// Rectangle of a block's name and lines, from the block's corner.
+pub fn text_in_block(block: &GraphBlock, width: f64) -> Rect {
+    let name = name_in_block(&block.name);
+    let bottom = (name.y + name.height).max(row_in_block(block, usize::MAX));
+    Rect { width: width - 2.0 * NAME.0 + 2.0, height: bottom - name.y, ..name }
+}
+
 /// The upper border of a line of a block, from the block's; what is not shown is at the end.
 pub fn row_in_block(block: &GraphBlock, row: usize) -> f64 {
     HEAD + row.min(shown_lines(block)) as f64 * LINE

@@ -1,6 +1,7 @@
 //! The graph pane: the control-flow graph at the position. Blocks keep their places between positions, and glide where
 //! they have to move.
 
+mod clearance;
 mod drawing;
 mod fit;
 mod forest;
@@ -231,6 +232,7 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
             }
         })
     };
+    let whole = |units: f64| (units * scale).floor();
     let marked = lab.marked().filter(|_| !is_old).cloned().map(Shared);
     let part = is_large.then(|| part_around(sight, scale));
     html! {
@@ -255,9 +257,10 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                 {onpointerdown} {onpointermove} onpointerup={onpointerup.clone()} onpointercancel={onpointerup} {onkeydown}>
                 <div class="drawing">
                     // Rounded down: half a pixel too much would bring scroll bars, which take room, which scales.
+                    // The part that is shown is rounded with it, so that the scale is exact over the whole length.
                     <svg role="group" aria-label={format!("{} blocks", view.graph.blocks.len())} class={is_large.then_some("large")}
-                        width={format!("{:.0}", (size.0 * scale).floor())} height={format!("{:.0}", (size.1 * scale).floor())}
-                        viewBox={format!("{:.1} {} {:.1} {:.1}", -MARGIN - forest_width, -MARGIN, size.0, size.1)}>
+                        width={format!("{:.0}", whole(size.0))} height={format!("{:.0}", whole(size.1))}
+                        viewBox={format!("{:.1} {} {:.4} {:.4}", -MARGIN - forest_width, -MARGIN, whole(size.0) / scale, whole(size.1) / scale)}>
                         { for forest.iter().map(|forest| forest.draw(&view.graph, &placement, act)) }
                         if shows.region { { region_frames(&view.graph, &placement, part) } }
                         if let Some(told) = &told {

@@ -1,41 +1,33 @@
-//! Tokens over the graph: each goes along an edge, waits at its end, and comes back with its answer.
+//! Tokens over the graph: each goes along an edge, waits beside its end, and comes back with its answer.
+//!
+//! On its way a token is a small bar on the edge; it unfolds where it covers no text of a block ([`super::clearance`]).
 //!
 //! The tokens are elements above the drawing, so that nothing below them is painted anew while they move; the browser
 //! moves them along the edge's own line. Only a step from one moment to the next moves anything: after a leap everything
 //! stands where it belongs, and so it does for those who asked for less motion.
 
 use warpscope_engine::message::inspect::{Anchor, Inspection, Look, Timeline};
-use warpscope_engine::message::{Graph, GraphBlock, View};
+use warpscope_engine::message::{EdgeKind, Graph, GraphBlock, View};
 use yew::{Html, component, html, use_effect_with, use_mut_ref, use_node_ref};
 
 use super::super::{Shared, shortened};
+use super::MARGIN;
+use super::clearance::{Clearance, MOST_CHARACTERS, Offset};
 use super::drawing;
+use super::way::name_of_edge;
 use crate::app::MOMENT_PAUSE_MS;
 use crate::dom;
-use crate::layout::{Placement, Point, Rect};
+use crate::layout::{Placement, Point, Rect, Route};
 use crate::tokens::{Motion, Noted, Place, Scene, Token};
 
 /// The share of a moment's time in which a token moves; it rests for the others.
 const MOVING: f64 = 0.72;
-/// Height of a token's line, its width for each character and besides, and between its text and the answer, in pixels; of
-/// a token at full size. The styles say the same.
-const LINE: f64 = 17.0;
-const CHARACTER: f64 = 7.0;
-const BESIDES: f64 = 16.0;
-const BETWEEN: f64 = 5.0;
-/// Border that is added to the width, and with the space inside of it to the height.
-const BORDER: f64 = 3.0;
-const FRAME: f64 = 5.0;
 /// The smallest tokens, as a share of that size: below it they could not be read.
 const SMALLEST: f64 = 0.8;
-/// How far around its place something looks for what is in its way, in pixels.
-const AROUND: f64 = 160.0;
 /// How far from a block a token waits, in pixels.
 const BEFORE: f64 = 9.0;
 /// Kinds of tokens with a shape of their own; further ones have these again.
 pub const KINDS: usize = 3;
-/// Longer texts of tokens are shortened.
-const MOST_CHARACTERS: usize = 30;
 
 /// Properties of the drawing.
 #[derive(PartialEq, yew::Properties)]
@@ -80,7 +72,7 @@ pub fn Tokens(Props { view, placement, told, moment, scale, origin, pace }: &Pro
     let scene = Scene::at(timeline, *moment);
     let map = Map { graph: &view.0.graph, placement: &placement.0, timeline, scale: *scale, origin: *origin };
     let size = scale.clamp(SMALLEST, 1.0);
-    let mut stack = Stack { size, taken: map.names() };
+    let mut clearance = Clearance::new(size, map.texts(), map.room());
     let here = timeline.told(*moment).and_then(|told| match told.focus {
         Some(Anchor::Block(block)) => map.block(block),
         _ => None,
@@ -97,12 +89,15 @@ pub fn Tokens(Props { view, placement, told, moment, scale, origin, pace }: &Pro
         .iter()
         .filter_map(|token| {
             let line = map.line(token)?;
-            let raised = stack.place(*line.last()?, &[token.text, token.words]);
-            Some(pill(token, &line, raised))
+            let offset = clearance.place(*line.last()?, &[token.text, token.words]);
+            Some(pill(token, &line, offset))
         })
         .collect();
-    let meeting = meeting.map(|(at, meeting)| (Point { y: at.y - stack.place(at, &[meeting]), ..at }, meeting));
-    let notes = scene.noted.iter().filter_map(|noted| note(noted, &map, &mut stack));
+    let meeting = meeting.map(|(at, meeting)| {
+        let Offset { x, y } = clearance.place(at, &[meeting]);
+        (Point { x: at.x + x, y: at.y + y }, meeting)
+    });
+    let notes = scene.noted.iter().filter_map(|noted| note(noted, &map, &mut clearance));
     html! {
         <div class={if is_step { "tokens" } else { "tokens still" }} aria-hidden="true" ref={place} data-testid="tokens"
             style={format!("--travel:{:.0}ms;--size:{size:.2}", MOMENT_PAUSE_MS * MOVING / pace)}>
@@ -119,7 +114,7 @@ pub fn Tokens(Props { view, placement, told, moment, scale, origin, pace }: &Pro
 }
 
 /// A token with its answer.
-fn pill(token: &Token<'_>, line: &[Point], raised: f64) -> Html {
+fn pill(token: &Token<'_>, line: &[Point], offset: Offset) -> Html {
     let kind = token.kind % KINDS;
     let state = token.answer.map_or("open", Look::name);
     let motion = match token.motion {
@@ -135,48 +130,15 @@ fn pill(token: &Token<'_>, line: &[Point], raised: f64) -> Html {
     html! {
         // Another motion is another element, so that it begins anew.
         <span key={format!("{}-{motion}", token.id)} class={format!("token k{kind} {state} {motion}")}
-            style={format!("offset-path:path('{}');margin-top:{:.1}px", Placement::path_data(line, 7.0), -raised)}>
+            style={format!("offset-path:path('{}');{}", Placement::path_data(line, 7.0), offset.style())}>
             <span class="text">{ shortened(text, MOST_CHARACTERS) }</span>
             if !token.words.is_empty() { <b>{ token.words }</b> }
         </span>
     }
 }
 
-/// The places that are taken: by the names of blocks, and by what stands over them.
-struct Stack {
-    /// The size of what stands there, as a share of the full one.
-    size: f64,
-    taken: Vec<Rect>,
-}
-
-impl Stack {
-    /// How much higher than where it belongs something of these texts stands, so that it hides nothing.
-    fn place(&mut self, at: Point, texts: &[&str]) -> f64 {
-        let words = texts.iter().filter(|text| !text.is_empty());
-        let width =
-            words.map(|text| text.chars().count().min(MOST_CHARACTERS) as f64 * CHARACTER + BETWEEN).sum::<f64>()
-                + BESIDES
-                - BETWEEN;
-        let (width, height) = (width * self.size + BORDER, LINE * self.size + FRAME);
-        let x = at.x - width / 2.0;
-        let rect = |y: f64| Rect { x, y, width, height: height - 1.0 };
-        let home = at.y - height / 2.0;
-        let reach = Rect { x, y: home - AROUND, width, height: height + 2.0 * AROUND };
-        let near: Vec<&Rect> = self.taken.iter().filter(|other| other.overlaps(&reach)).collect();
-        // Directly above or below something that is in the way; rather above, where the next question does not come.
-        let beside = near.iter().flat_map(|other| [other.y - height, other.y + other.height + 1.0]);
-        let far = |y: f64| if y > home { 2.0 * (y - home) } else { home - y };
-        let mut places: Vec<f64> = std::iter::once(home).chain(beside).collect();
-        places.sort_by(|&one, &other| far(one).total_cmp(&far(other)));
-        let free = |y: &f64| near.iter().all(|other| !other.overlaps(&rect(*y)));
-        let y = places.into_iter().find(free).unwrap_or(home);
-        self.taken.push(rect(y));
-        home - y
-    }
-}
-
 /// A note.
-fn note(noted: &Noted<'_>, map: &Map<'_>, stack: &mut Stack) -> Option<Html> {
+fn note(noted: &Noted<'_>, map: &Map<'_>, clearance: &mut Clearance) -> Option<Html> {
     let at = match *noted.at {
         Anchor::Block(block) => {
             let rect = map.block(block)?;
@@ -190,9 +152,9 @@ fn note(noted: &Noted<'_>, map: &Map<'_>, stack: &mut Stack) -> Option<Html> {
         }
         _ => return None,
     };
-    let raised = stack.place(at, &["+", noted.text]);
+    let offset = clearance.place(at, &["+", noted.text]);
     Some(html! {
-        <span class="token noted" style={format!("offset-path:path('M{:.1} {:.1}h0.1');margin-top:{:.1}px", at.x, at.y, -raised)}>
+        <span class="token noted" style={format!("offset-path:path('M{:.1} {:.1}h0.1');{}", at.x, at.y, offset.style())}>
             <b>{ "+" }</b><span class="text">{ shortened(noted.text, MOST_CHARACTERS) }</span>
         </span>
     })
@@ -223,15 +185,27 @@ impl Map<'_> {
         Some(Rect { x: corner.x, y: corner.y, width: rect.width * self.scale, height: rect.height * self.scale })
     }
 
-    /// Rectangles of the blocks' names.
-    fn names(&self) -> Vec<Rect> {
-        let name = |block: &GraphBlock| {
-            let Rect { x, y, .. } = self.block(block.id)?;
-            let Rect { x: left, y: top, width, height } = drawing::name_in_block(&block.name);
-            let (x, y) = (x + left * self.scale, y + top * self.scale);
-            Some(Rect { x, y, width: width * self.scale, height: height * self.scale })
+    /// Rectangles of the blocks' texts, and of the names of edges.
+    fn texts(&self) -> Vec<Rect> {
+        let scaled = |rect: Rect| {
+            let corner = self.point(Point { x: rect.x, y: rect.y });
+            Rect { x: corner.x, y: corner.y, width: rect.width * self.scale, height: rect.height * self.scale }
         };
-        self.graph.blocks.iter().filter_map(name).collect()
+        let in_block = |block: &GraphBlock| {
+            let face = *self.placement.blocks.get(&block.id)?;
+            let text = drawing::text_in_block(block, face.width);
+            Some(scaled(Rect { x: face.x + text.x, y: face.y + text.y, ..text }))
+        };
+        let is_named = |route: &&Route| self.graph.edges[route.edge].kind != EdgeKind::Jump;
+        let names = self.placement.routes.iter().filter(is_named).filter_map(|route| route.points.first());
+        let names = names.map(|&start| scaled(name_of_edge(start)));
+        self.graph.blocks.iter().filter_map(in_block).chain(names).collect()
+    }
+
+    /// The size of the drawing, in pixels.
+    fn room(&self) -> (f64, f64) {
+        let end = self.point(Point { x: self.placement.width, y: self.placement.height });
+        (end.x + MARGIN * self.scale, end.y + MARGIN * self.scale)
     }
 
     /// The line of the edge between two blocks, from its source's end.
@@ -296,30 +270,6 @@ fn shorten(line: &mut [Point], by: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tokens_at_one_place_stand_above_each_other() {
-        let mut stack = Stack { size: 1.0, taken: Vec::new() };
-        let at = |x: f64, y: f64| Point { x, y };
-        assert_eq!(stack.place(at(50.0, 100.0), &["A[i]?", ""]), 0.0);
-        assert_eq!(stack.place(at(52.0, 101.0), &["A[i]?", ""]), 23.0);
-        assert_eq!(stack.place(at(50.0, 95.0), &["A[i]?", ""]), 39.0);
-        assert_eq!(stack.place(at(200.0, 100.0), &["A[i]?", ""]), 0.0);
-    }
-
-    #[test]
-    fn nothing_stands_on_a_name() {
-        let name = Rect { x: 40.0, y: 98.0, width: 20.0, height: 8.0 };
-        let mut stack = Stack { size: 1.0, taken: vec![name] };
-        let at = Point { x: 50.0, y: 100.0 };
-        // Its lower end is where the name begins.
-        let height = LINE + FRAME;
-        assert_eq!(at.y + height / 2.0 - stack.place(at, &["A[i]?"]), name.y);
-        // The next one above that, and one that would be nearer below goes there.
-        assert_eq!(stack.place(at, &["+", "A[i]"]), 13.0 + height);
-        let below = Point { x: 50.0, y: 112.0 };
-        assert_eq!(below.y - height / 2.0 - stack.place(below, &["A[i]?"]), name.y + name.height + 1.0);
-    }
 
     #[test]
     fn a_line_ends_before_the_block() {

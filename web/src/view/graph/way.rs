@@ -288,7 +288,7 @@ impl<'a> Map<'a> {
 }
 
 /// The place of an edge's name, from where its line begins.
-fn name_of_edge(start: Point) -> Rect {
+pub fn name_of_edge(start: Point) -> Rect {
     Rect { x: start.x + 3.0, y: start.y + 2.0, width: 9.0, height: 10.0 }
 }
 

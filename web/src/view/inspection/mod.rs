@@ -8,12 +8,13 @@ mod found;
 mod marks;
 mod network;
 mod row;
+mod rule;
 mod table;
 mod tree;
 
-use warpscope_engine::message::inspect::{Inspection as Told, Key, Node, Timeline};
+use warpscope_engine::message::inspect::{Inspection as Told, Key, Moment, Node, Timeline};
 use web_sys::Element;
-use yew::{Callback, Html, MouseEvent, component, html, use_effect_with, use_node_ref, use_state_eq};
+use yew::{Callback, Html, MouseEvent, UseStateHandle, component, html, use_effect_with, use_node_ref, use_state_eq};
 
 use super::change::with_code;
 use super::{PaneProps, Shared, thousands};
@@ -53,6 +54,8 @@ pub fn Inspection(PaneProps { lab, act }: &PaneProps) -> Html {
     let shared = Shared(told.clone());
     let has_found =
         !(told.tables.is_empty() && told.choices.is_empty() && told.charts.is_empty() && told.networks.is_empty());
+    // Whether a person wants to read the rules.
+    let is_rule_open = use_state_eq(|| false);
     let are_open = wanted.unwrap_or(moment.is_some_and(|(at, _)| at > 0));
     let toggle = Callback::from(move |_: MouseEvent| wanted.set(Some(!are_open)));
     let tokens = || {
@@ -65,7 +68,8 @@ pub fn Inspection(PaneProps { lab, act }: &PaneProps) -> Html {
     };
     html! {
         <div {class} aria-busy={(!lab.is_inspected()).then_some("true")} data-testid="inspection">
-            { happened(lab, told) }
+            { happened(lab, told, &is_rule_open) }
+            { rule::text(told_moment(lab, told), timeline, *is_rule_open) }
             { trail(&told.trail) }
             if has_marks { { legend(&told.legend) } }
             if has_tokens && !has_found {
@@ -100,19 +104,25 @@ fn steps_head(timeline: &Timeline, are_open: bool, toggle: Callback<MouseEvent>)
     }
 }
 
+/// The event of the moment that is shown.
+fn told_moment<'a>(lab: &Lab, told: &'a Told) -> Option<&'a Moment> {
+    let at = lab.moment().map_or(0, |(at, _)| at);
+    // What comes next begins with what it leads to.
+    told.timeline.as_ref()?.told(at).filter(|_| at > 0 || !lab.has_own_moments())
+}
+
 /// The event of the moment, or what comes next.
-fn happened(lab: &Lab, told: &Told) -> Html {
+fn happened(lab: &Lab, told: &Told, is_rule_open: &UseStateHandle<bool>) -> Html {
     let at = lab.moment().map_or(0, |(at, _)| at);
     let timeline = told.timeline.as_ref();
-    // What comes next begins with what it leads to.
-    let moment = timeline.and_then(|timeline| timeline.told(at)).filter(|_| at > 0 || !lab.has_own_moments());
+    let moment = told_moment(lab, told);
     let is_awaited = timeline.is_some_and(|timeline| moment.is_none() && timeline.at != at);
     let class = moment.map_or(String::new(), |moment| format!(" look-{}", moment.look.name()));
     html! {
         <p class={format!("happened{class}")} role="status" data-testid="happened">
             if let Some(moment) = moment {
                 if !moment.word.is_empty() { <span class="chip">{ &moment.word }</span> }
-                if !moment.rule.is_empty() { <span class="chip rule">{ rule_name(&moment.rule) }</span> }
+                { rule::chip(moment, is_rule_open) }
                 if !moment.place.is_empty() { <span class="chip block">{ &moment.place }</span> }
                 <span class="sentence">{ with_code(&moment.sentence) }</span>
             } else if is_awaited {
@@ -123,11 +133,6 @@ fn happened(lab: &Lab, told: &Told) -> Html {
             }
         </p>
     }
-}
-
-/// A rule that a paper numbers says that it is one.
-fn rule_name(rule: &str) -> String {
-    if rule.starts_with(|first: char| first.is_ascii_digit()) { format!("rule {rule}") } else { rule.to_owned() }
 }
 
 /// Places of a long trail that are named: so many of the outermost, and of the innermost.

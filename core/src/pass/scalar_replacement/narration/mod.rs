@@ -4,7 +4,7 @@
 //! ```text
 //! Began     inquiry    Is `A[i]` available in `n8`: computed on every path that leads here?   a token appears in n8
 //! Asked     question   `A[i]?` goes up from `n8` to `n7`.                                     one more, from n8 to n7
-//! Answered  answer  5  `n7` computes it. The answer is (true, true).                          it returns
+//! Answered  answer  5  `n7` computes it. Answer: available.                                   it returns
 //! ```
 //!
 //! Linear in events, apart from logarithms and the answers that meet.
@@ -12,6 +12,8 @@
 //! The rules are those of J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021:
 //! sections 4.1 and 4.2 for availability and anticipatability, 5.2 for speculation.
 
+mod causes;
+mod rules;
 mod sentences;
 
 use alloc::collections::BTreeMap;
@@ -24,6 +26,8 @@ use crate::ir::{Block, Func, Function, Inst, Module};
 use crate::journal::Journal;
 use crate::text::instruction_text;
 use crate::trace::{Answer, Query, QuestionEvent, QuestionId, RemarkKind};
+use causes::Cause;
+pub(super) use rules::texts;
 
 /// The rule of changes that carry out a note.
 const INSERT: &str = "insert";
@@ -36,7 +40,16 @@ pub(super) struct Narrator {
     raised: BTreeMap<QuestionId, Raised>,
     /// Places that are noted for insertion, in order.
     noted: Vec<Anchor>,
+    /// The last answer to each question, with its cause.
+    known: BTreeMap<Key, (Answer, Cause)>,
+    /// Moments that have been told.
+    moments: usize,
+    /// Whether every branch counts as divergent for speculation questions.
+    crosses_all: bool,
 }
+
+/// Identity of a question at a block: its kind, block, text, and the block that the expression would move from.
+type Key = (&'static str, Block, String, Option<Block>);
 
 /// A question or inquiry that has been raised.
 #[derive(Clone)]
@@ -45,18 +58,33 @@ struct Raised {
     parent: Option<QuestionId>,
     text: String,
     at: Block,
-    /// Answers that have come back to it, each with its block.
-    answers: Vec<(Block, Answer)>,
-    /// Whether its block was found down-safe, if that was asked.
-    is_down_safe: Option<bool>,
-    /// Insertions that were noted.
-    noted: usize,
+    key: Key,
+    /// Answers that have come back to it.
+    answers: Vec<Reply>,
+    /// Whether its block was found down-safe, and why, if that was asked.
+    is_down_safe: Option<(bool, Cause)>,
+    /// Places of insertions that were noted.
+    noted: Vec<String>,
+    /// Definitions that changed its text.
+    conversions: Vec<String>,
+    /// Its first moment.
+    began: usize,
+}
+
+/// An answer that has come back from a block.
+#[derive(Clone)]
+struct Reply {
+    block: Block,
+    answer: Answer,
+    cause: Cause,
 }
 
 impl Narrator {
-    /// A narrator who knows of no question yet, about a function of this program.
-    pub fn new(module: Module, func: Func) -> Narrator {
-        Narrator { module, func, raised: BTreeMap::new(), noted: Vec::new() }
+    /// A narrator who knows of no question yet, about a function of this program. `crosses_all` says whether every
+    /// branch counts as divergent for speculation questions.
+    pub fn new(module: Module, func: Func, crosses_all: bool) -> Narrator {
+        let (raised, noted, known) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+        Narrator { module, func, raised, noted, known, moments: 0, crosses_all }
     }
 
     /// Tells the reason of the event of that index, a change or a refusal, and makes the change.
@@ -79,6 +107,7 @@ impl Narrator {
 
     /// Tells what happened.
     pub fn tell(&mut self, event: &QuestionEvent) -> Moment {
+        self.moments += 1;
         let told = self.narrate(event);
         self.placed(told)
     }
@@ -100,9 +129,9 @@ impl Narrator {
             QuestionEvent::Asked { id, parent, expression, from, mover, at, rule } => {
                 let query = self.raised.get(parent).map_or(Query::Availability, |of| of.query);
                 let sentence = self.sending(query, *rule, (*from, *at), expression, *mover);
-                self.raise(*id, Some(*parent), query, expression, *at);
+                self.raise(*id, Some(*parent), (query, *at, expression.clone(), *mover));
                 let text = match mover {
-                    Some(mover) => format!("({expression}, {}, {})?", self.name(*mover), self.name(*at)),
+                    Some(mover) => asked(&format!("{expression} from {}", self.name(*mover))),
                     None => asked(expression),
                 };
                 let appears = TokenStep::Appears {
@@ -113,11 +142,14 @@ impl Narrator {
                     from: Some(from.as_u32()),
                     to: at.as_u32(),
                 };
-                Moment { tokens: Vec::from([appears]), ..told("question", *at, rule.unwrap_or(""), sentence) }
+                let told = told("question", *at, rule.unwrap_or(""), sentence);
+                Moment { tokens: Vec::from([appears]), ..citing(query, told) }
             }
             QuestionEvent::Converted { id, expression, inst } => {
+                let definition = self.text(*inst);
                 let at = self.raised.get_mut(id).map(|of| {
                     of.text.clone_from(expression);
+                    of.conversions.push(definition);
                     of.at
                 });
                 let block = at.or_else(|| self.func().inst_block(*inst)).unwrap_or(Block::from_u32(0));
@@ -127,11 +159,15 @@ impl Narrator {
                     self.text(*inst)
                 );
                 let tokens = Vec::from([TokenStep::Changes { id: *id, text }]);
-                Moment { tokens, ..told("converted", block, "6", sentence) }
+                Moment { tokens, ..citing(Query::Availability, told("converted", block, "6", sentence)) }
             }
-            QuestionEvent::Answered { id, rule, answer, because } => self.answered(*id, rule, answer, *because),
+            QuestionEvent::Answered { id, rule, answer, because, refusal } => {
+                self.answered(*id, rule, answer, (*because, refusal.as_ref()))
+            }
             QuestionEvent::Noted { id, expression, block, onto } => self.noted(*id, expression, *block, *onto),
-            QuestionEvent::Ended { id, answer } => self.ended(*id, answer),
+            QuestionEvent::Ended { id, answer, because, refusal } => {
+                self.ended(*id, answer, (*because, refusal.as_ref()))
+            }
         }
     }
 
@@ -148,7 +184,7 @@ impl Narrator {
             tokens.push(TokenStep::Clears);
             tokens.extend(self.erase());
         }
-        self.raise(id, parent, query, expression, root);
+        self.raise(id, parent, (query, root, expression.into(), None));
         let at = self.name(root);
         let sentence = match query {
             Query::Availability => {
@@ -166,34 +202,53 @@ impl Narrator {
         Moment { tokens, ..told("inquiry", root, "", sentence) }
     }
 
-    fn raise(&mut self, id: QuestionId, parent: Option<QuestionId>, query: Query, text: &str, at: Block) {
-        let (answers, is_down_safe, noted) = (Vec::new(), None, 0);
-        self.raised.insert(id, Raised { query, parent, text: text.into(), at, answers, is_down_safe, noted });
+    fn raise(
+        &mut self,
+        id: QuestionId,
+        parent: Option<QuestionId>,
+        (query, at, text, mover): (Query, Block, String, Option<Block>),
+    ) {
+        let raised = Raised {
+            query,
+            parent,
+            at,
+            key: (kind(query), at, text.clone(), mover),
+            text,
+            answers: Vec::new(),
+            is_down_safe: None,
+            noted: Vec::new(),
+            conversions: Vec::new(),
+            began: self.moments,
+        };
+        self.raised.insert(id, raised);
     }
 
-    fn answered(&mut self, id: QuestionId, rule: &str, answer: &Answer, because: Option<Inst>) -> Moment {
+    fn answered(
+        &mut self,
+        id: QuestionId,
+        rule: &str,
+        answer: &Answer,
+        (because, refusal): (Option<Inst>, Option<&String>),
+    ) -> Moment {
         let of = self.raised.remove(&id);
         let block = of.as_ref().map_or(Block::from_u32(0), |of| of.at);
-        if let Some(of) = &of
-            && let Some(parent) = of.parent.and_then(|parent| self.raised.get_mut(&parent))
-        {
-            parent.answers.push((of.at, answer.clone()));
-        }
         let meeting = self.meeting(of.as_ref());
-        let sentence = match &of {
-            Some(of) => {
-                format!("{} Answer: {}.", self.reason(of, rule, answer, (&meeting, because)), self.words(answer))
-            }
-            None => format!("Answer: {}.", self.words(answer)),
+        let tokens = self.returning(id, of.as_ref(), answer, meeting.clone());
+        let Some(of) = of else {
+            let sentence = format!("Answer: {}.", self.words(answer));
+            return Moment { look: look(answer), tokens, ..told("answer", block, rule, sentence) };
         };
-        let tokens = self.returning(id, of.as_ref(), answer, meeting);
-        Moment { look: look(answer), tokens, ..told("answer", block, rule, sentence) }
+        let cause = self.cause(&of, rule, answer, (because, refusal));
+        let sentence =
+            format!("{} Answer: {}.", self.reason(&of, rule, answer, (&meeting, because)), self.words(answer));
+        if let Some(parent) = of.parent.and_then(|parent| self.raised.get_mut(&parent)) {
+            parent.answers.push(Reply { block, answer: answer.clone(), cause: cause.clone() });
+        }
+        self.known.insert(of.key, (answer.clone(), cause));
+        Moment { look: look(answer), tokens, ..citing(of.query, told("answer", block, rule, sentence)) }
     }
 
     fn noted(&mut self, id: QuestionId, expression: &str, block: Block, onto: Option<Block>) -> Moment {
-        if let Some(of) = self.raised.get_mut(&id) {
-            of.noted += 1;
-        }
         let from = self.name(block);
         let (place, at) = match onto {
             Some(onto) => (
@@ -204,22 +259,35 @@ impl Narrator {
         };
         let sentence = format!("`{expression}` is missing there, and other paths have it: it is noted for {place}.");
         self.noted.push(at.clone());
+        if let Some(of) = self.raised.get_mut(&id) {
+            of.noted.push(if onto.is_some() { format!("on {place}") } else { format!("at {place}") });
+        }
         let tokens = Vec::from([TokenStep::Notes { id, text: expression.into(), at }]);
-        Moment { tokens, ..told("noted", block, "7", sentence) }
+        Moment { tokens, ..citing(Query::Availability, told("noted", block, "7", sentence)) }
     }
 
-    fn ended(&mut self, id: QuestionId, answer: &Answer) -> Moment {
-        let of = self.raised.get(&id).cloned();
+    fn ended(
+        &mut self,
+        id: QuestionId,
+        answer: &Answer,
+        (because, refusal): (Option<Inst>, Option<&String>),
+    ) -> Moment {
+        let of = self.raised.remove(&id);
         let meeting = self.meeting(of.as_ref());
-        let block = of.as_ref().map_or(Block::from_u32(0), |of| of.at);
-        let sentence = self.ending(of.as_ref(), answer);
-        if let (Some(of), Answer::Anticipated(is_down_safe)) = (&of, answer)
+        let tokens = self.returning(id, of.as_ref(), answer, meeting);
+        let Some(of) = of else {
+            let sentence = format!("The inquiry ends: {}.", self.words(answer));
+            return Moment { look: look(answer), tokens, ..told("result", Block::from_u32(0), "", sentence) };
+        };
+        let cause = self.cause(&of, "", answer, (because, refusal));
+        let sentence = self.summary(&of, answer, &cause);
+        if let Answer::Anticipated(is_down_safe) = answer
             && let Some(parent) = of.parent.and_then(|parent| self.raised.get_mut(&parent))
         {
-            parent.is_down_safe = Some(*is_down_safe);
+            // A second inquiry is about faults.
+            parent.is_down_safe.get_or_insert((*is_down_safe, cause));
         }
-        let tokens = self.returning(id, of.as_ref(), answer, meeting);
-        Moment { look: look(answer), tokens, ..told("result", block, "", sentence) }
+        Moment { look: look(answer), tokens, ..told("result", of.at, "", sentence) }
     }
 
     /// The return of a token. Where an inquiry of an instruction fails nothing is inserted.
@@ -259,6 +327,11 @@ fn asked(expression: &str) -> String {
 fn told(word: &str, block: Block, rule: &str, sentence: String) -> Moment {
     let focus = Some(Anchor::Block(block.as_u32()));
     Moment { word: word.into(), rule: rule.into(), sentence, focus, ..Moment::default() }
+}
+
+/// The moment with the text of its rule.
+fn citing(query: Query, told: Moment) -> Moment {
+    Moment { cites: rules::index(query, &told.rule), ..told }
 }
 
 /// Whether a place is the end of a block or an edge from it.

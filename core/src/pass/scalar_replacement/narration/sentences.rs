@@ -31,11 +31,12 @@ impl Narrator {
             }
             (Query::Speculation, None) => format!("May it come to `{at}`? The question goes up from `{from}`."),
             (Query::Speculation, Some("4-i")) => format!(
-                "`{from}` diverges and decides about it, so it may move there; `{at}` is asked whether it may go \
-                 further."
+                "`{from}` {} and decides about it, so it may move there; `{at}` is asked whether it may go further.",
+                self.diverges()
             ),
             (Query::Speculation, Some("4-ii")) => {
-                format!("`{from}` diverges, but decides nothing about `{mover}`; the question goes up to `{at}`.")
+                let diverges = self.diverges();
+                format!("`{from}` {diverges}, but decides nothing about `{mover}`; the question goes up to `{at}`.")
             }
             (Query::Speculation, Some("5-i-a")) => format!(
                 "The lanes agree in `{from}`, which is down-safe and decides about it; the question goes up to `{at}`."
@@ -47,6 +48,11 @@ impl Narrator {
                 format!("Nothing in `{from}` stops it, so the question goes up to `{at}`.")
             }
         }
+    }
+
+    /// The property of a branch that expressions move across, as a verb of its block.
+    fn diverges(&self) -> &'static str {
+        if self.crosses_all { "branches" } else { "diverges" }
     }
 
     /// The reason of an answer, in a sentence.
@@ -68,7 +74,9 @@ impl Narrator {
             (Query::Availability, "1") => format!("`{at}` is the entry: nothing is computed before it"),
             (Query::Availability, "2") => format!("questions have visited `{at}` as often as they may"),
             (Query::Availability, "3") => {
-                format!("this very question is under way in `{at}`; it is taken to be true, though not real")
+                format!(
+                    "the same question is under way in `{at}`, around a loop: a yes is assumed, from no computation"
+                )
             }
             (Query::Availability, "4") => format!("{what} in `{at}` may change its operands or its memory"),
             (Query::Availability, "5") => match inst {
@@ -78,22 +86,25 @@ impl Narrator {
             (Query::Anticipatability, "1") => format!("control leaves after `{at}`"),
             (Query::Anticipatability, "endless") => format!("`{at}` ends a loop that nothing leaves"),
             (Query::Anticipatability, "2") => {
-                format!("this very question is under way in `{at}`; it is taken to be true")
+                format!("the same question is under way in `{at}`, around a loop: a yes is assumed")
             }
             (Query::Anticipatability, "3") => format!("something in `{at}` may change its operands or its memory"),
             (Query::Anticipatability, "4") => format!("`{at}` computes it"),
             (Query::Anticipatability, "6") => format!("nothing after `{at}` computes it"),
             (Query::Speculation, "1") => format!("`{at}` is the entry"),
-            (Query::Speculation, "2") => format!("this very question is under way in `{at}`"),
+            (Query::Speculation, "2") => {
+                format!("the same question is under way in `{at}`, around a loop: a yes is assumed")
+            }
             (Query::Speculation, "3-i-a") => {
-                format!(
-                    "something in `{at}` changes it, and its branch diverges and decides about it: it can come here"
-                )
+                format!("{what} in `{at}` changes it, and `{at}` {} and decides about it", self.diverges())
             }
             (Query::Speculation, "3-i-b") => {
-                format!("{what} in `{at}` changes it, and its branch diverges but does not decide about it")
+                format!("{what} in `{at}` changes it, and `{at}` {} but does not decide about it", self.diverges())
             }
-            (Query::Speculation, "3-ii") => format!("{what} in `{at}` changes it, and its branch does not diverge"),
+            (Query::Speculation, "3-ii") => {
+                let branch = if self.crosses_all { "branch" } else { "divergent branch" };
+                format!("{what} in `{at}` changes it, and `{at}` has no {branch}")
+            }
             (Query::Speculation, "4-i-a") => format!("it can go further up than `{at}`"),
             (Query::Speculation, "4-i-b") => {
                 format!("it can move above the branch of `{at}`, but no further")
@@ -103,12 +114,12 @@ impl Narrator {
             }
             (_, _) if known_before => format!("already answered for `{at}`"),
             (_, _) if of.answers.len() == 1 && of.is_down_safe.is_none() => {
-                format!("`{at}` passes on the answer from `{}`", self.name(of.answers[0].0))
+                format!("`{at}` passes on the answer from `{}`", self.name(of.answers[0].block))
             }
             (Query::Availability, _) => {
-                let safe = match (of.is_down_safe, answer) {
+                let safe = match (of.is_down_safe.as_ref().map(|(is, _)| *is), answer) {
                     (Some(true), Answer::Available { is_available: true, .. }) => {
-                        ". It is down-safe, and what is missing is noted"
+                        ". It is down-safe, and the missing insertions are noted"
                     }
                     (Some(true), _) => ". It is down-safe",
                     (Some(false), _) => ". It is not down-safe",
@@ -130,8 +141,8 @@ impl Narrator {
     /// The meeting of answers: all of them have to be true, and one of them real.
     pub(super) fn meeting(&self, of: Option<&Raised>) -> String {
         let Some(of) = of.filter(|of| of.answers.len() > 1 || of.is_down_safe.is_some()) else { return String::new() };
-        let good = of.answers.iter().filter(|(_, answer)| is_good(answer)).count();
-        let is_computed = of.answers.iter().any(|(_, answer)| is_real(answer));
+        let good = of.answers.iter().filter(|reply| is_good(&reply.answer)).count();
+        let is_computed = of.answers.iter().any(|reply| is_real(&reply.answer));
         let paths = if good == 0 { "not available on any path" } else { "available on some paths" };
         let text = match (of.query, good == of.answers.len()) {
             (Query::Availability, true) if is_computed => "available on all paths",
@@ -143,32 +154,12 @@ impl Narrator {
             (Query::Speculation, true) => "it can move further up",
             (Query::Speculation, false) => "it cannot move further up",
         };
-        let safety = match of.is_down_safe {
-            Some(true) => ", down-safe",
-            Some(false) => ", not down-safe",
+        let safety = match &of.is_down_safe {
+            Some((true, _)) => ", down-safe",
+            Some((false, _)) => ", not down-safe",
             None => "",
         };
         format!("{text}{safety}")
-    }
-
-    pub(super) fn ending(&self, of: Option<&Raised>, answer: &Answer) -> String {
-        let Some(of) = of else { return format!("The inquiry ends: {}.", self.words(answer)) };
-        let (at, text) = (self.name(of.at), &of.text);
-        let noted = match of.noted {
-            0 => String::new(),
-            1 => ", with one insertion".to_string(),
-            more => format!(", with {more} insertions"),
-        };
-        match answer {
-            Answer::Available { is_available: true, .. } => format!("`{text}` is available in `{at}`{noted}."),
-            Answer::Available { .. } => format!("`{text}` is not available in `{at}`."),
-            Answer::Anticipated(true) => format!("`{at}` is down-safe for `{text}`."),
-            Answer::Anticipated(false) => format!("`{at}` is not down-safe for `{text}`."),
-            Answer::Hoistable { can_hoist: true, blocks } => {
-                format!("`{text}` can move up, to {}.", self.code(blocks))
-            }
-            Answer::Hoistable { .. } => format!("`{text}` cannot move up from `{at}`."),
-        }
     }
 
     /// An answer in words.
@@ -198,7 +189,7 @@ impl Narrator {
         text.to_string()
     }
 
-    fn code(&self, blocks: &[Block]) -> String {
+    pub(super) fn code(&self, blocks: &[Block]) -> String {
         blocks.iter().map(|&block| format!("`{}`", self.name(block))).collect::<Vec<_>>().join(", ")
     }
 
