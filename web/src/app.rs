@@ -22,8 +22,8 @@ use crate::extras::Host;
 use crate::first_view::Record;
 use crate::state::{Action, Dialog, Lab, Notice, Shape, Theme, Travel, Watched};
 use crate::view::{
-    Change, Dialogs, GraphPane, Header, Notes, Now, Passes, Program, Simulator, Snapshot, Source, Splits, Strip,
-    Transport, with_code,
+    GraphPane, Notes, Now, Passes, Snapshot, Source, Splits, change, dialogs, header, program, simulator, strip,
+    transport, with_code,
 };
 
 /// Pause between two stops while the transport plays, and between two issues while the lanes run, at the usual pace, in
@@ -62,39 +62,36 @@ pub fn App(properties: &Properties) -> Html {
     html! {
         <>
             <a class="skip" href="#source-panel">{ "Skip to the editor" }</a>
-            <Header lab={lab.clone()} act={act.clone()} />
+            { header(&lab, &act) }
             { notice(lab.notice.as_ref(), &act) }
             { kept(lab.kept_notice.as_ref(), &act) }
             { waiting(&lab) }
             { panes(&lab, &act) }
-            if !lab.is_comparing { <Transport lab={lab.clone()} act={act.clone()} /> }
-            <Dialogs {lab} {act} />
+            if !lab.is_comparing { { transport(&lab, &act) } }
+            { dialogs(&lab, &act) }
         </>
     }
 }
 
 /// The panes of the page's shape. Source and graph are in both, and keep what a person has done there.
 fn panes(lab: &Snapshot, act: &Callback<Action>) -> Html {
-    let (lab, act) = (|| lab.clone(), || act.clone());
-    let source = html! { <Source key="source" lab={lab()} act={act()} /> };
-    let graph = html! { <GraphPane key="graph" lab={lab()} act={act()} /> };
-    let (shape, panes) = match lab().shape {
+    let source = html! { <Source key="source" lab={lab.clone()} act={act.clone()} /> };
+    let graph = html! { <GraphPane key="graph" lab={lab.clone()} act={act.clone()} /> };
+    let (shape, panes) = match lab.shape {
         Shape::Learn => {
-            let notes = html! { <Notes key="notes" lab={lab()} act={act()} /> };
-            let program = html! { <Program key="program" lab={lab()} act={act()} /> };
-            ("learn", vec![notes, program, source, graph, html! { <Strip key="strip" lab={lab()} act={act()} /> }])
+            let notes = html! { <Notes key="notes" lab={lab.clone()} act={act.clone()} /> };
+            ("learn", vec![notes, program(lab, act), source, graph, strip(lab, act)])
         }
         Shape::Lab => {
-            let passes = html! { <Passes key="passes" lab={lab()} act={act()} /> };
-            let change = html! { <Change key="change" lab={lab()} act={act()} /> };
-            let simulator = html! { <Simulator key="simulator" lab={lab()} act={act()} /> };
-            ("lab", vec![source, passes, change, graph, simulator, html! { <Splits key="splits" /> }])
+            let passes = html! { <Passes key="passes" lab={lab.clone()} act={act.clone()} /> };
+            let splits = html! { <Splits key="splits" /> };
+            ("lab", vec![source, passes, change(lab, act), graph, simulator(lab, act), splits])
         }
     };
     html! {
         <>
-            <main class={classes!(shape, lab().looking.then_some("looking"))} hidden={lab().is_comparing}>{ for panes }</main>
-            <Host lab={lab()} act={act()} />
+            <main class={classes!(shape, lab.looking.then_some("looking"))} hidden={lab.is_comparing}>{ for panes }</main>
+            <Host lab={lab.clone()} act={act.clone()} />
         </>
     }
 }

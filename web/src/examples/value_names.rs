@@ -59,7 +59,7 @@ pub const NAMES: &[Example] = &[
         "vng/two-names.wir",
         "A value that splits",
         "You reach two loads from one name where j is i: what you know there counts twice.",
-        "the name that stands at the head of two threads.",
+        "the name at the head of two threads.",
         LOADS,
         &[],
     ),

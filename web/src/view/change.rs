@@ -2,18 +2,17 @@
 //! position is another sheet.
 
 use warpscope_engine::message::{InspectedPass, Remark, RemarkFact, Scope};
-use yew::{Callback, Html, KeyboardEvent, component, html};
+use yew::{Callback, Html, KeyboardEvent, html};
 
 use super::comparison::{Comparison, Lines};
 use super::inspection::Inspection;
 use super::order::{DRAWN, ordered_facts};
-use super::{PaneProps, Shared, count, on};
+use super::{Shared, Snapshot, count, on};
 use crate::dom;
 use crate::state::{Action, Lab, Sheet};
 
 /// The change pane.
-#[component]
-pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
+pub fn change(lab: &Snapshot, act: &Callback<Action>) -> Html {
     let (view, is_old) = lab.drawn();
     let scopes = [
         (None, "Follow", "This change while you step, all passes at the end"),
@@ -26,7 +25,7 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
     if let Some(shown) = shown {
         let shown = Some(shown.title.as_str());
         return html! {
-            <section class="pane change" aria-label="Change" data-testid="change-pane">
+            <section key="change" class="pane change" aria-label="Change" data-testid="change-pane">
                 <div class="pane-head">{ sheets(titles, shown, act) }</div>
                 <div class="sheet-panel" role="tabpanel" id="change-sheet" aria-labelledby={sheet_id(shown)}>
                     <Inspection lab={lab.clone()} act={act.clone()} />
@@ -36,7 +35,7 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
     }
     let is_tabbed = !titles.is_empty();
     html! {
-        <section class={if is_old { "pane change old" } else { "pane change" }} aria-label="Change" data-testid="change-pane">
+        <section key="change" class={if is_old { "pane change old" } else { "pane change" }} aria-label="Change" data-testid="change-pane">
             <div class="pane-head">
                 if is_tabbed { { sheets(titles, None, act) } } else { <h2>{ "Change" }</h2> }
                 <fieldset class="segments" data-testid="scope">

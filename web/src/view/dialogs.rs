@@ -10,13 +10,12 @@ use super::change::with_code;
 use super::icons::Icon;
 use super::machines::Machines;
 use super::opening::use_opening;
-use super::{PaneProps, count, icon_button, on, thousands};
+use super::{Snapshot, count, icon_button, on, thousands};
 use crate::examples::{self, Example};
 use crate::state::{Action, Dialog, Notice, link_advice};
 
 /// The open dialog, if any.
-#[component]
-pub fn Dialogs(PaneProps { lab, act }: &PaneProps) -> Html {
+pub fn dialogs(lab: &Snapshot, act: &Callback<Action>) -> Html {
     let close = on(act, || Action::Dialog(None));
     let (title, body) = match &lab.dialog {
         None => return Html::default(),

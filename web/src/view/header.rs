@@ -2,15 +2,14 @@
 
 use wasm_bindgen::JsCast;
 use web_sys::HtmlSelectElement;
-use yew::{Callback, Event, Html, component, html};
+use yew::{Callback, Event, Html, html};
 
 use super::icons::Icon;
-use super::{PaneProps, icon_button, on};
+use super::{Snapshot, icon_button, on};
 use crate::state::{Action, Dialog, Shape, Theme};
 
 /// The bar at the top.
-#[component]
-pub fn Header(PaneProps { lab, act }: &PaneProps) -> Html {
+pub fn header(lab: &Snapshot, act: &Callback<Action>) -> Html {
     let kernels = lab.view.as_ref().map(|view| view.kernels.clone()).unwrap_or_default();
     let kernel = lab.view.as_ref().map(|view| view.kernel.clone()).unwrap_or_default();
     let choose = {

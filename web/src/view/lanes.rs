@@ -1,17 +1,16 @@
 //! Lanes: the masks of the warps at one issue, and the groups of the warp that is followed.
 
 use warpscope_engine::message::{Moment, WarpState};
-use yew::{Callback, Html, InputEvent, classes, component, html};
+use yew::{Callback, Html, InputEvent, classes, html};
 
 use super::icons::Icon;
 use super::number_field::NumberField;
-use super::{PaneProps, Snapshot, icon_button, on, thousands};
+use super::{Snapshot, icon_button, on, thousands};
 use crate::dom;
 use crate::state::{Action, Pane, Selection, Watched};
 
 /// The lanes.
-#[component]
-pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
+pub fn lanes(lab: &Snapshot, act: &Callback<Action>) -> Html {
     let watched = lab.watched;
     let moment = lab.moment.as_ref().and_then(|moment| moment.as_ref().as_ref().ok());
     let never_began = lab.moment.as_ref().is_some_and(|moment| moment.is_err());

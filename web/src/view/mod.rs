@@ -39,19 +39,19 @@ use yew::{Callback, Html, MouseEvent, UseReducerHandle, html};
 
 use crate::state::{Action, Lab};
 
-pub use change::{Change, with_code};
+pub use change::{change, with_code};
 pub use compare::Compare;
-pub use dialogs::Dialogs;
+pub use dialogs::dialogs;
 pub use graph::GraphPane;
-pub use header::Header;
+pub use header::header;
 pub use notes::Notes;
 pub use passes::Passes;
-pub use program::Program;
-pub use simulator::Simulator;
+pub use program::program;
+pub use simulator::simulator;
 pub use source::Source;
 pub use splits::Splits;
-pub use strip::Strip;
-pub use transport::Transport;
+pub use strip::strip;
+pub use transport::transport;
 
 use icons::Icon;
 

@@ -1,16 +1,15 @@
 //! The program at the position as one text, for readers: the changed line is marked and in sight, a removed one is struck.
 
-use yew::{Callback, Html, MouseEvent, component, html};
+use yew::{Callback, Html, MouseEvent, html};
 
 use super::comparison::{Comparison, Lines};
 use super::transport::place_name;
-use super::{PaneProps, Shared};
+use super::{Shared, Snapshot};
 use crate::dom;
 use crate::state::Action;
 
 /// The program pane.
-#[component]
-pub fn Program(PaneProps { lab, act }: &PaneProps) -> Html {
+pub fn program(lab: &Snapshot, act: &Callback<Action>) -> Html {
     let (view, is_old) = lab.drawn();
     let show_source = {
         let act = act.clone();
@@ -21,7 +20,7 @@ pub fn Program(PaneProps { lab, act }: &PaneProps) -> Html {
         })
     };
     html! {
-        <section class={if is_old { "pane program old" } else { "pane program" }} aria-labelledby="program-title"
+        <section key="program" class={if is_old { "pane program old" } else { "pane program" }} aria-labelledby="program-title"
             data-testid="program-pane" hidden={lab.shows_source}>
             <div class="pane-head">
                 <h2 id="program-title">{ "Program" }</h2>

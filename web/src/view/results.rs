@@ -1,13 +1,13 @@
 //! Results of the two runs, side by side: of the whole launch, and by block; and how often registers are zero.
 
 use warpscope_engine::message::{Failure, Run};
-use yew::{Html, classes, component, html};
+use yew::{Callback, Html, classes, html};
 
 use super::blocks::Blocks;
 use super::figures::{Totals, all_figures};
 use super::transport::place_name;
-use super::zeros::Zeros;
-use super::{PaneProps, on};
+use super::zeros::zeros;
+use super::{Snapshot, on};
 use crate::dom;
 use crate::state::{Action, Lab, Results as Shown};
 
@@ -15,8 +15,7 @@ use crate::state::{Action, Lab, Results as Shown};
 const MOST_LETTERS: usize = 80;
 
 /// The figures, before and after.
-#[component]
-pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
+pub fn results(lab: &Snapshot, act: &Callback<Action>) -> Html {
     let runs = lab.runs.clone();
     let sides = runs.as_ref().map(|runs| (runs.before.as_ref(), runs.after.as_ref()));
     let stale = lab.running || lab.stopped;
@@ -54,7 +53,7 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
                                         </>
                                     },
                                     Shown::Blocks => html! { <Blocks lab={lab.clone()} act={act.clone()} /> },
-                                    Shown::Zeros => html! { <Zeros lab={lab.clone()} act={act.clone()} /> },
+                                    Shown::Zeros => html! { { zeros(lab, act) } },
                                 } }
                             }
                         </>

@@ -1,13 +1,13 @@
 //! The simulator pane: what the values are like, what the runs found, and where every lane is.
 
 use warpscope_engine::message::{Settings, ValueSource};
-use yew::{Callback, Event, Html, InputEvent, MouseEvent, component, html};
+use yew::{Callback, Event, Html, InputEvent, MouseEvent, html};
 
 use super::icons::Icon;
-use super::lanes::Lanes;
+use super::lanes::lanes;
 use super::number_field::NumberField;
-use super::results::Results;
-use super::{PaneProps, Snapshot, on};
+use super::results::results;
+use super::{Snapshot, on};
 use crate::dom;
 use crate::state::{Action, Dialog, Lab, SettingsEdit, is_of_machine};
 
@@ -15,8 +15,7 @@ use crate::state::{Action, Dialog, Lab, SettingsEdit, is_of_machine};
 const WARP_SIZES: [u32; 3] = [32, 16, 8];
 
 /// The simulator pane.
-#[component]
-pub fn Simulator(PaneProps { lab, act }: &PaneProps) -> Html {
+pub fn simulator(lab: &Snapshot, act: &Callback<Action>) -> Html {
     // That nothing has run is to be read among the results, where there is room for it.
     let (state, class) = match (lab.stopped, lab.running, &lab.runs) {
         (true, ..) => ("stopped", "note run-state"),
@@ -25,7 +24,7 @@ pub fn Simulator(PaneProps { lab, act }: &PaneProps) -> Html {
         _ => ("", "note run-state"),
     };
     html! {
-        <section class="pane simulator" aria-labelledby="simulator-title" data-testid="simulator-pane">
+        <section key="simulator" class="pane simulator" aria-labelledby="simulator-title" data-testid="simulator-pane">
             <div class="pane-head">
                 <h2 id="simulator-title">{ "Simulator" }</h2>
                 // The button keeps its place while there is nothing to stop: runs are short, and the row would jump.
@@ -43,9 +42,9 @@ pub fn Simulator(PaneProps { lab, act }: &PaneProps) -> Html {
                 { machine(lab, act) }
             </div>
             <div class="pane-body simulation">
-                <Values lab={lab.clone()} act={act.clone()} />
-                <Results lab={lab.clone()} act={act.clone()} />
-                <Lanes lab={lab.clone()} act={act.clone()} />
+                { values(lab, act) }
+                { results(lab, act) }
+                { lanes(lab, act) }
             </div>
         </section>
     }
@@ -136,8 +135,7 @@ pub fn sliders(lab: &Lab, act: &Callback<Action>) -> Html {
 }
 
 /// A slider for everything that the launch makes random.
-#[component]
-fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
+fn values(lab: &Snapshot, act: &Callback<Action>) -> Html {
     // While the program has mistakes: the inputs before them, as what the faulty line reads seems to be unused.
     let sources = lab.drawn().0.sources.clone();
     let Settings { grid, block, fuel, ref sets, ref words, .. } = lab.settings;

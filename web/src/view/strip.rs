@@ -1,22 +1,22 @@
 //! Four figures and the sliders, for readers.
 
-use yew::{Html, component, html};
+use yew::{Callback, Html, html};
 
-use super::PaneProps;
+use super::Snapshot;
 use super::change::with_code;
 use super::figures::{Figure, Totals, about_evaluations, figure_table};
 use super::simulator::sliders;
+use crate::state::Action;
 
 /// The strip below notes and program.
-#[component]
-pub fn Strip(PaneProps { lab, act }: &PaneProps) -> Html {
+pub fn strip(lab: &Snapshot, act: &Callback<Action>) -> Html {
     let figures =
         [Figure::Cycles, Figure::SimtEfficiency, Figure::Loads("global".to_owned()), Figure::EvaluationsByLanes];
     let runs = lab.runs.as_ref();
     let failure = runs.and_then(|runs| runs.before.as_ref().err().or(runs.after.as_ref().err()));
     let totals = Totals::of(lab);
     html! {
-        <section class={if lab.running { "pane strip stale" } else { "pane strip" }} aria-label="Figures" data-testid="strip">
+        <section key="strip" class={if lab.running { "pane strip stale" } else { "pane strip" }} aria-label="Figures" data-testid="strip">
             <div class="scroll part-body" tabindex="0" role="region" aria-label="Figures of the run">
                 if let Some(failure) = failure { <p class="failure" role="alert">{ with_code(&failure.text()) }</p> }
                 if totals.source.or(totals.here).is_some() {

@@ -1,12 +1,12 @@
 //! The transport: the position in words, a scrubber over all changes of all passes, and the moments inside a change.
 
 use warpscope_engine::message::{Position, View};
-use yew::{Callback, Event, Html, InputEvent, component, html};
+use yew::{Callback, Event, Html, InputEvent, html};
 
 use super::change::{with_code, without_marks};
 use super::icons::Icon;
 use super::moments::moments;
-use super::{PaneProps, icon_button, on};
+use super::{Snapshot, icon_button, on};
 use crate::dom;
 use crate::state::{Action, Lab, Shape, Timeline, Travel};
 
@@ -14,8 +14,7 @@ use crate::state::{Action, Lab, Shape, Timeline, Travel};
 const PACES: [(f64, &str); 5] = [(0.25, "¼×"), (0.5, "½×"), (1.0, "1×"), (2.0, "2×"), (4.0, "4×")];
 
 /// The transport.
-#[component]
-pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
+pub fn transport(lab: &Snapshot, act: &Callback<Action>) -> Html {
     // While the program has mistakes its last good state stands still.
     let (view, is_old) = lab.drawn();
     let (timeline, position) = match is_old {

@@ -2,15 +2,14 @@
 //! and the second goes.
 
 use warpscope_engine::message::{ZeroWrite, Zeros as Told};
-use yew::{Callback, Html, component, html};
+use yew::{Callback, Html, html};
 
 use super::change::with_code;
-use super::{PaneProps, on, thousands};
+use super::{Snapshot, on, thousands};
 use crate::state::{Action, Lab, Pane, Selection};
 
 /// The zeros of the program at the position.
-#[component]
-pub fn Zeros(PaneProps { lab, act }: &PaneProps) -> Html {
+pub fn zeros(lab: &Snapshot, act: &Callback<Action>) -> Html {
     let Some(zeros) = lab.zeros.as_ref().map(|counted| &counted.zeros) else {
         return html! { <p class="empty">{ "Counting…" }</p> };
     };

@@ -33,7 +33,7 @@ const MOST_REACHES: usize = 8;
 /// A pixel to the side, and one downwards, where the next question comes, in pixels upwards.
 const SIDEWAYS: f64 = 0.7;
 const DOWNWARDS: f64 = 2.0;
-/// The same for a place outside of the drawing, which may have to be scrolled to.
+/// Price of a place outside of the drawing, which may have to be scrolled to, in pixels.
 const OUTSIDE: f64 = 1_000.0;
 
 /// The distance from a point to the middle of a token's left border.
@@ -52,7 +52,7 @@ impl Offset {
     }
 }
 
-/// What is taken, in pixels.
+/// Taken places, in pixels.
 pub struct Clearance {
     /// The size of tokens, as a share of the full one.
     size: f64,

@@ -22,7 +22,7 @@ use super::{Narrator, Raised, Reply, is_good};
 use crate::ir::{Block, Inst};
 use crate::trace::{Answer, Query};
 
-/// Of more facts a cause keeps the first ones.
+/// Facts of a cause; later ones are left out.
 const MOST_FACTS: usize = 4;
 
 /// The reason of an answer.
