@@ -464,7 +464,12 @@ fn journal_full_of_questions_keeps_rewrites_and_refusals() {
         full.begin_pass("one that asks much");
         full.enter(figure.kernels().next().expect("a kernel"));
         for id in 0..MAX_DETAILS as u32 {
-            full.record(Event::Question(QuestionEvent::Ended { id, answer: Answer::Anticipated(false) }));
+            full.record(Event::Question(QuestionEvent::Ended {
+                id,
+                answer: Answer::Anticipated(false),
+                because: None,
+                refusal: None,
+            }));
         }
         assert_eq!(recorded(&figure, pass, &mut full), expected, "{pass}");
         assert_eq!(questions(&full), MAX_DETAILS);

@@ -18,11 +18,17 @@ const SMALLEST_READABLE: f64 = 0.8;
 type Size = (f64, f64);
 
 /// The scale that fits, kept from step to step.
-#[derive(Default)]
 pub struct Fitted {
     of: Option<Rc<Look>>,
     pane: Size,
     scale: f64,
+}
+
+impl Default for Fitted {
+    /// Nothing is fitted: the largest scale.
+    fn default() -> Fitted {
+        Fitted { of: None, pane: Size::default(), scale: 1.0 }
+    }
 }
 
 impl Fitted {
@@ -62,6 +68,11 @@ mod tests {
     use super::*;
 
     const PANE: Size = (400.0, 500.0);
+
+    #[test]
+    fn scales_of_panes_without_a_size_are_full() {
+        assert_eq!(Fitted::default().scale(None, (300.0, 400.0), (0.0, 0.0)), 1.0);
+    }
 
     fn look(source: &str) -> Rc<Look> {
         let mut look = Look::default();
