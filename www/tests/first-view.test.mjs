@@ -144,5 +144,5 @@ test("the keyboard finds the editor before it is loaded, and stays in it", async
 
 /// A pass's time is shown only where it was measured.
 function withoutTimes(text) {
-  return text.replaceAll(/\n?(< )?[\d.]+ (µs|ms|s)$/gm, "");
+  return text.replaceAll(/(\n|, )?(< )?[\d.]+ (µs|ms|s)$/gm, "");
 }

@@ -18,8 +18,10 @@ async function openExample(page, file) {
 }
 
 test("a bare address opens the whole page for readers on a projector", async (t) => {
-  const page = await learn(t, { hand: false });
+  const loaded = [];
+  const page = await learn(t, { hand: false, prepare: (page) => page.on("request", (request) => loaded.push(request.url())) });
   await page.getByTestId("strip-figure-cycles").waitFor();
+  assert.doesNotMatch(loaded.join(" "), /worker|code-editor|extras_bg/, "readers need neither engine nor editor before they act");
   for (const id of ["notes", "program-pane", "graph-pane", "strip", "transport"]) {
     const box = await page.getByTestId(id).boundingBox();
     assert.ok(box.y >= 0 && box.x >= 0 && box.y + box.height <= 720 && box.x + box.width <= 1280, `${id}: ${JSON.stringify(box)}`);

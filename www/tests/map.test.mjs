@@ -105,7 +105,7 @@ for (const width of [1440, 320]) {
     const page = await openPage(t, { viewport: { width, height: 900 } });
     await openMap(page, "figure-1");
     await eventually("all cells have run", () => isWhole(page));
-    const wider = await page.locator(".sheet-body").evaluate((body) => body.scrollWidth - body.clientWidth);
+    const wider = await page.locator("[data-testid=compare-view] > .pane-body").evaluate((body) => body.scrollWidth - body.clientWidth);
     assert.ok(wider <= 0, `the page is ${wider} px too wide`);
     await inBothSchemes(page, async (scheme) => {
       await checkAccessibility(page, "[data-testid=compare-view]");

@@ -71,9 +71,7 @@ impl Clearance {
     pub fn place(&mut self, at: Point, texts: &[&str]) -> Offset {
         let words = texts.iter().filter(|text| !text.is_empty());
         let width =
-            words.map(|text| text.chars().count().min(MOST_CHARACTERS) as f64 * CHARACTER + BETWEEN).sum::<f64>()
-                + BESIDES
-                - BETWEEN;
+            words.map(|text| text.chars().count() as f64 * CHARACTER + BETWEEN).sum::<f64>() + BESIDES - BETWEEN;
         let (width, height) = (width * self.size + BORDER, LINE * self.size + FRAME);
         let home = Rect { x: at.x + GAP, y: at.y - height / 2.0, width, height };
         let found = (0..MOST_REACHES).find_map(|doubled| self.nearest(home, REACH * f64::from(1 << doubled)));

@@ -89,7 +89,7 @@ pub fn Tokens(Props { view, placement, told, moment, scale, origin, pace }: &Pro
         .iter()
         .filter_map(|token| {
             let line = map.line(token)?;
-            let offset = clearance.place(*line.last()?, &[token.text, token.words]);
+            let offset = clearance.place(*line.last()?, &[&shortened(token.text, MOST_CHARACTERS), token.words]);
             Some(pill(token, &line, offset))
         })
         .collect();
@@ -152,7 +152,7 @@ fn note(noted: &Noted<'_>, map: &Map<'_>, clearance: &mut Clearance) -> Option<H
         }
         _ => return None,
     };
-    let offset = clearance.place(at, &["+", noted.text]);
+    let offset = clearance.place(at, &["+", &shortened(noted.text, MOST_CHARACTERS)]);
     Some(html! {
         <span class="token noted" style={format!("offset-path:path('M{:.1} {:.1}h0.1');{}", at.x, at.y, offset.style())}>
             <b>{ "+" }</b><span class="text">{ shortened(noted.text, MOST_CHARACTERS) }</span>
