@@ -54,7 +54,7 @@ test("a pass has its table, marks and moments without a line of the page", async
   assert.equal(await page.locator(".block .marked.look-cause").count(), 1);
   assert.equal(await page.locator(".block .marked.look-copied").count(), 1);
   for (let at = 1; at <= 3; at += 1) {
-    await page.getByTestId("inspection").getByRole("button", { name: "One moment forward" }).click();
+    await page.getByTestId("transport").getByRole("button", { name: "One moment forward" }).click();
     await eventually("a moment passes", async () => (await page.getByTestId("walk-place").innerText()).startsWith(`${at} /`));
   }
   assert.equal(await page.locator(".way .flood").count(), 1);

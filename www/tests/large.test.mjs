@@ -67,7 +67,8 @@ test("a program of 4,800 lines is stepped, typed in and walked through without a
   const source = largeKernel(240);
   assert.ok(source.split("\n").length > 4_700);
   await paste(page, source);
-  await page.getByTestId("block-L__BB0_1").waitFor();
+  // The last change is in sight, far from the first block.
+  await page.locator("[data-testid^='block-L__BB0_'].current").waitFor();
   await waitForMistakes(page, "No errors");
   await eventually("every change is a stop", async () => (await place(page)).last > 1_000);
   await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();

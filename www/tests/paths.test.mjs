@@ -37,7 +37,7 @@ async function having(page, column) {
 }
 
 const moment = async (page) => Number((await page.getByTestId("walk-place").innerText()).split("/")[0]);
-const forward = (page) => page.getByTestId("inspection").getByRole("button", { name: "One moment forward" });
+const forward = (page) => page.getByTestId("transport").getByRole("button", { name: "One moment forward" });
 
 test("a figure's paths are strands and rows, with the sets of a statement at a join", async (t) => {
   const page = await openPage(t);
@@ -160,7 +160,7 @@ test("a statement goes its way moment by moment, by hand and by itself", async (
   await page.keyboard.press("Home");
   await eventually("back at the source", async () => /^Next/.test(await lead(page)));
   await page.getByTestId("pace").selectOption("4");
-  await page.getByTestId("inspection").getByTestId("ask").click();
+  await page.getByTestId("transport").getByTestId("ask").click();
   await eventually("it goes by itself", async () => (await place(page)).at === 1);
   await eventually("and rests", async () => (await page.getByTestId("inspection").getByRole("button", { name: "Play the moments" }).count()) === 1 || (await page.getByTestId("ask").count()) === 0);
 });

@@ -79,11 +79,11 @@ test("bounds, region and network of a value, which entered counts move at once",
   await eventually("they are those of the program again", async () => /^60–95 of 230/.test(await lead(page)));
 
   // The steps of the analysis: names go back, and each says why.
-  const forward = page.getByTestId("inspection").getByRole("button", { name: "One moment forward" });
+  const forward = page.getByTestId("transport").getByRole("button", { name: "One moment forward" });
   await forward.click();
   await eventually("the first step", async () => /computes x\[i\]: where has it been computed before/.test(await lead(page)));
   assert.doesNotMatch((await page.locator(".sign text").allTextContents()).join(" "), /En\+ 45/, "the region is still to come");
-  await page.getByTestId("inspection").getByRole("button", { name: "One moment back" }).click();
+  await page.getByTestId("transport").getByRole("button", { name: "One moment back" }).click();
   await eventually("the result", async () => /^60–95 of 230/.test(await lead(page)));
 });
 
