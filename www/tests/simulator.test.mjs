@@ -200,7 +200,7 @@ test("lanes step through issues, with masks and groups", async (t) => {
   await page.getByTestId("moment").filter({ hasText: "ended" }).waitFor();
 });
 
-/// Presses a button of the lanes, and waits until the issue stands there.
+/// Presses a button of the lanes, and waits until that issue is shown.
 async function walkTo(page, name, issue) {
   await page.getByRole("button", { name, exact: true }).click();
   await eventually(`issue ${issue} is shown`, async () => (await page.getByTestId("issue").inputValue()) === String(issue));

@@ -28,7 +28,7 @@ pub struct Subject {
     settings: Settings,
     /// The view without texts, lines and graph.
     view: Option<View>,
-    /// Names of passes that predict their gain.
+    /// Catalogue, which tells the passes that predict their gain.
     catalogue: warpscope_engine::message::Catalogue,
 }
 

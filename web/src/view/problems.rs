@@ -18,7 +18,7 @@ struct FailedRun<'a> {
     other: &'static str,
 }
 
-/// The failed runs. One entry stands for two that fail alike.
+/// The failed runs. Two that fail alike are one entry.
 fn failed_runs(lab: &Lab) -> Vec<FailedRun<'_>> {
     let (before, after) = lab.failures();
     let is_source = lab.view.as_ref().is_none_or(|view| view.position.stage == 0);
