@@ -33,8 +33,9 @@ pub fn Host(PaneProps { lab, act }: &PaneProps) -> Html {
     // The program once it is mounted, and whether it is on its way.
     let program = use_state(|| None::<Program>);
     let is_loading = use_mut_ref(|| false);
-    let subject = Subject::of(lab);
     let is_shown = lab.is_comparing;
+    // A copy of the program, which nobody needs before the first wish.
+    let subject = (is_shown || program.is_some()).then(|| Subject::of(lab));
     let failed = {
         let act = act.clone();
         Callback::from(move |why: String| {
@@ -46,6 +47,7 @@ pub fn Host(PaneProps { lab, act }: &PaneProps) -> Html {
         let (place, program) = (place.clone(), program.clone());
         let is_mounted = program.is_some();
         use_effect_with((subject, is_mounted), move |(subject, _)| {
+            let Some(subject) = subject else { return };
             let bytes = match wire::encode(subject) {
                 Ok(bytes) => Uint8Array::from(bytes.as_slice()),
                 Err(why) => return failed.emit(why),
